@@ -1,0 +1,39 @@
+//! What a run is: its request, its spec, its journal and the state that the journal adds up to.
+//!
+//! Nothing here does I/O or reads a clock. The supervisor writes what this
+//! crate defines, every reader folds it, and neither needs the other.
+
+pub mod control;
+pub mod error;
+mod event;
+mod id;
+pub mod limits;
+pub mod mask;
+pub mod names;
+mod record;
+mod request;
+mod spec;
+mod state;
+pub mod text;
+mod time;
+
+pub use event::{
+    Claimed, End, Fact, Failure, Leftover, Line, LineError, MainExit, Note, ProcessRef, Queued,
+    Seq, Started, Stop, StopCause, Usage,
+};
+pub use id::{IdError, RunId, shortest_unique};
+pub use limits::Limits;
+pub use record::{
+    Event, Gap, LeftoverRecord, Live, OutputRecord, RUN_SCHEMA, Record, ShortRecord, label,
+    signal_name, signal_number,
+};
+pub use request::{Checked, CommandLine, Request, RequestError};
+pub use spec::{
+    Kind, Leftovers, Lifetime, Origin, Pool, Posture, Queue, SecretMark, Shell, Spec, SpecError,
+    Stdin, Survives,
+};
+pub use state::{State, Status};
+pub use time::{Timestamp, TimestampError};
+
+/// The version that begins each line and document this crate writes.
+pub const FORMAT_VERSION: u32 = 1;

@@ -1,0 +1,147 @@
+//! Every limit, each with its unit in its name and a line on why this number.
+
+/// Bytes in a mebibyte.
+const MIB: u64 = 1 << 20;
+
+/// Limits that a user may set. The rest of this module is fixed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Runs of one session executing at once: what a person can still follow.
+    pub session_runs_max: u32,
+    /// Runs of one store executing at once: half of a usual `nofile` of 4,096 for their watchers.
+    pub store_runs_max: u32,
+    /// Agent runs of one store executing at once: models are rate-limited long before.
+    pub agent_runs_max: u32,
+    /// How deep commands may start runs inside runs; a root has depth 0.
+    pub command_depth_max: u32,
+    /// Descendants that one root may start: a fan-out this wide is a loop.
+    pub descendants_max: u32,
+    /// Output kept per run, in bytes.
+    pub output_bytes_max: u64,
+    /// Time between TERM and KILL, in milliseconds.
+    pub grace_ms: u64,
+    /// Time limit of runs that a background tool starts, in milliseconds; 0 is none.
+    pub tool_timeout_ms: u64,
+    /// Days after which an ended run is removed: a month of looking back.
+    pub retention_days: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            session_runs_max: 8,
+            store_runs_max: 1_024,
+            agent_runs_max: 8,
+            command_depth_max: 3,
+            descendants_max: 50,
+            output_bytes_max: 64 * MIB,
+            grace_ms: 5_000,
+            tool_timeout_ms: 30 * 60 * 1_000,
+            retention_days: 30,
+        }
+    }
+}
+
+/// Longest time limit, in milliseconds: 30 days; longer ones are clamped and said.
+pub const TIMEOUT_MS_MAX: u64 = 30 * 24 * 3_600 * 1_000;
+/// Longest grace, in milliseconds: an hour is longer than any orderly stop.
+pub const GRACE_MS_MAX: u64 = 3_600 * 1_000;
+/// Least output kept, in bytes: below it head and tail have no room.
+pub const OUTPUT_BYTES_MIN: u64 = 16 << 10;
+/// Most output kept, in bytes: 1 TiB, so that sums of offsets stay far from their type's end.
+pub const OUTPUT_BYTES_MAX: u64 = 1 << 40;
+/// Label made from a command or task, in characters.
+pub const LABEL_CHARS: usize = 60;
+/// Label that was given, in characters.
+pub const LABEL_GIVEN_CHARS: usize = 200;
+/// Summary line, in characters.
+pub const SUMMARY_CHARS: usize = 200;
+/// Command text, in bytes: 4 MiB.
+pub const COMMAND_BYTES_MAX: usize = 4 << 20;
+/// One argument, in bytes, without its NUL: the kernel's `MAX_ARG_STRLEN` less one.
+pub const ARGUMENT_BYTES_MAX: usize = 131_071;
+/// Command text kept in the spec, in bytes; more stands in a file of its own.
+pub const COMMAND_SPEC_BYTES_MAX: usize = 64 << 10;
+/// Session name and idempotency key, in bytes: a file name and a row must hold them.
+pub const NAME_BYTES_MAX: usize = 512;
+/// Environment handed to a run, in bytes: the kernel refuses more than a quarter of an 8 MiB stack.
+pub const ENVIRONMENT_BYTES_MAX: usize = 2 << 20;
+/// Events kept for a poll, newest.
+pub const POLL_EVENTS_MAX: usize = 2_000;
+/// Output in one answer of the Rust capability, in bytes.
+pub const OUTPUT_ANSWER_BYTES: usize = 16 << 10;
+/// Raw bytes that one text view looks at: bounds the time of one answer.
+pub const VIEW_SCAN_BYTES_MAX: u64 = 4 << 20;
+/// Matches that one pattern view gives back.
+pub const GREP_MATCHES_MAX: usize = 10_000;
+/// Journal space reserved, in bytes, so that the end can be written on a full disk.
+pub const JOURNAL_RESERVE_BYTES: u64 = 16 << 10;
+/// Longest journal line that is read, in bytes; longer ones count as damage.
+pub const JOURNAL_LINE_BYTES_MAX: usize = 1 << 20;
+/// Leftovers named in an end record; the rest is counted. Keeps the end within its reserve.
+pub const LEFTOVERS_NAMED_MAX: usize = 32;
+/// Command of a leftover, in characters.
+pub const LEFTOVER_COMMAND_CHARS: usize = 120;
+/// One control message, in bytes: a label, a grace and words.
+pub const CONTROL_LINE_BYTES_MAX: usize = 4 << 10;
+/// Bytes for stdin in one control message: a quarter of a pipe.
+pub const SEND_BYTES_MAX: usize = 16 << 10;
+/// Connections that one supervisor serves at once; more are closed at once.
+pub const CONNECTIONS_MAX: usize = 128;
+/// Buffer between the output pipe and the log, in bytes, on the stack.
+pub const PIPE_BUFFER_BYTES: usize = 16 << 10;
+/// Least time between two hints that output came, in milliseconds: 25 a second look live.
+pub const OUTPUT_HINT_MS: u64 = 40;
+/// After KILL, how long the tree may take before the end names what cannot be killed, in ms.
+pub const UNKILLABLE_MS: u64 = 10_000;
+/// Slowest pace of the kill loop, in milliseconds.
+pub const KILL_BACKOFF_MS_MAX: u64 = 100;
+/// How long nested supervisors may outlast the KILL of the rest of the tree, in ms.
+pub const NESTED_EXTRA_MS: u64 = 5_000;
+/// A nested run is asked with the outer grace less this, in milliseconds.
+pub const NESTED_GRACE_LESS_MS: u64 = 1_000;
+/// How often a supervisor with leftovers looks whether they are gone, in ms: SIGCHLD tells first.
+pub const LEFTOVER_LOOK_MS: u64 = 10_000;
+/// How long a start waits for its supervisor's answer, in milliseconds.
+pub const START_ANSWER_MS: u64 = 30_000;
+/// How long a start waits for a run with the same key that is being born, in milliseconds.
+pub const KEY_BIRTH_MS: u64 = 10_000;
+/// How long one `send` waits for the run to read, in milliseconds.
+pub const SEND_WAIT_MS: u64 = 5_000;
+/// How often a queued run looks at its places itself, in milliseconds, beside being told.
+pub const QUEUE_LOOK_MS: u64 = 1_000;
+/// An untold end is kept at least this long after it, in milliseconds: seven days.
+pub const UNTOLD_KEEP_MS: u64 = 7 * 24 * 3_600 * 1_000;
+/// Processes that a walk up from a caller looks at: more than any real chain of parents.
+pub const ANCESTORS_MAX: usize = 256;
+/// Shortest value that is masked as a secret, in bytes: shorter ones occur in plain text.
+pub const SECRET_BYTES_MIN: usize = 8;
+/// Longest value that is masked as a secret, in bytes: keys are shorter, and pages look this far.
+pub const SECRET_BYTES_MAX: usize = 4_096;
+/// Ignored signals that one journal tells of: a run may not fill it with them.
+pub const IGNORED_SIGNALS_NOTED_MAX: u32 = 16;
+/// Holders of places that a queued run listens to at once; its own look catches the rest.
+pub const QUEUE_HOLDERS_MAX: usize = 64;
+/// How long the journal may stay unsynced after the start, in milliseconds, while work goes on.
+pub const SYNC_AFTER_MS: u64 = 20;
+/// Parts of the output cap that may be on disk beyond it: the middle is freed in steps this big.
+pub const CAP_SLACK_PARTS: u64 = 32;
+/// Longest escape sequence that a cut keeps whole, in bytes: titles and links are shorter.
+pub const ESCAPE_BYTES_MAX: usize = 512;
+/// Raw output that a text view reads at first, in bytes; it reads more when that does not do.
+pub const VIEW_BLOCK_BYTES: u64 = 64 << 10;
+/// Raw output that a copy or a search reads at a time, in bytes; a search cuts longer lines here.
+pub const SCAN_BLOCK_BYTES: u64 = 256 << 10;
+/// Raw output that one search looks through, in bytes: a few seconds' work.
+pub const GREP_SCAN_BYTES_MAX: u64 = 1 << 30;
+/// Bytes at the end of a log in which the newest line is looked for: one page.
+pub const LAST_LINE_BYTES: u64 = 4 << 10;
+/// Runs that are named when what was typed means several: more than anybody reads.
+pub const FIND_CANDIDATES_MAX: usize = 20;
+/// What was left half made or half removed is debris after this long, in milliseconds: an hour.
+pub const DEBRIS_AGE_MS: u64 = 3_600 * 1_000;
+/// How long a statement of the index waits for another process's, in milliseconds.
+pub const INDEX_BUSY_MS: u64 = 3_000;
+/// Damaged indices that are kept for a look; the last one is replaced then.
+pub const DAMAGED_INDICES_MAX: u32 = 9;

@@ -1,0 +1,63 @@
+//! Names of the files of a store and of a run, in one place.
+
+use crate::{RunId, Timestamp};
+
+/// Folder of all runs, one folder a month beneath it.
+pub const RUNS: &str = "runs";
+/// Folder of idempotency keys, one symbolic link each.
+pub const KEYS: &str = "keys";
+/// Folder of places, one folder a pool beneath it.
+pub const PLACES: &str = "places";
+/// Folder of queue tickets, one folder a queue beneath it.
+pub const QUEUE: &str = "queue";
+/// List of the ids that were born, one a line, appended before the run can be seen.
+pub const BIRTHS: &str = "births";
+/// The index, which can be deleted.
+pub const INDEX: &str = "index.sqlite";
+/// Random bytes that key the hashes of secrets and requests.
+pub const STORE_KEY: &str = "key";
+/// What the store's format is.
+pub const STORE_FORMAT: &str = "format.json";
+
+/// What was checked and bound.
+pub const SPEC: &str = "spec.json";
+/// Held by the supervisor while it lives.
+pub const LOCK: &str = "lock";
+/// The supervisor's socket.
+pub const CONTROL: &str = "control";
+/// The facts of the run.
+pub const JOURNAL: &str = "journal.jsonl";
+/// Output as it came.
+pub const OUTPUT: &str = "output.log";
+/// Which bytes of the output are not kept.
+pub const GAP: &str = "output.gap";
+/// When the run was last read, for its idle budget.
+pub const POLLED: &str = "polled";
+/// Folder of the sessions that were told of the end.
+pub const TOLD: &str = "told";
+/// Numbered descendants of a root run.
+pub const DESCENDANTS: &str = "descendants";
+/// The shell text of a command too long for an argument.
+pub const COMMAND_TEXT: &str = "command";
+
+/// First argument that makes our program a supervisor.
+pub const SUPERVISE: &str = "__supervise";
+/// Name under which a supervisor shows in process lists.
+pub const PROCESS: &str = "outlast";
+/// Environment variable that tells a process which run it belongs to.
+pub const RUN_VARIABLE: &str = "OUTLAST_RUN";
+
+/// Returns the folder of a run below the store.
+pub fn run_dir(id: &RunId, created: Timestamp) -> String {
+    format!("{RUNS}/{}/{id}", created.month())
+}
+
+/// Returns the hidden folder name of a run that is being born.
+pub fn hidden(id: &RunId) -> String {
+    format!(".{id}")
+}
+
+/// Returns the folder name of a run that is being removed.
+pub fn removed(id: &RunId) -> String {
+    format!(".gone-{id}")
+}

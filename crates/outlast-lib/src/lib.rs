@@ -1,0 +1,49 @@
+//! Background runs that outlast their host: start, poll, wait, output, cancel, list.
+//!
+//! Everything is a verb of [`Store`]. The library prints nothing, reads no
+//! environment and never exits the process; what it does not know it says as
+//! absent. How a run is carried out is the supervisor's business, which this
+//! crate only launches.
+
+mod cancel;
+mod find;
+mod follow;
+mod index;
+mod list;
+mod matcher;
+mod notices;
+mod output;
+mod read;
+mod reindex;
+mod retention;
+mod send;
+mod settle;
+mod start;
+mod store;
+mod subscribe;
+mod sweep;
+#[cfg(test)]
+mod testing;
+mod wait;
+
+pub use find::FindError;
+pub use list::{Counts, Damage, ListQuery, Listing};
+pub use notices::NoticeScope;
+pub use outlast_journal::{
+    CommandLine, Event, Gap, Kind, LeftoverRecord, Leftovers, Lifetime, Limits, Origin,
+    OutputRecord, Posture, ProcessRef, Record, Request, RequestError, RunId, Seq, Shell,
+    ShortRecord, Spec, Status, Stdin, StopCause, Survives, Timestamp, error::Advice, limits,
+    shortest_unique,
+};
+pub use read::{EventPage, ReadError};
+pub use reindex::Reindexed;
+pub use retention::{GcError, GcQuery, GcReport, RemoveError};
+pub use store::{Access, OpenError, Store, network_name};
+
+pub use cancel::{CancelError, CancelQuery, Cancelled};
+pub use follow::{Follow, Followed};
+pub use outlast_supervisor::init_supervisor;
+pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
+pub use send::SendError;
+pub use start::{Begun, StartError, project};
+pub use wait::{Matched, WaitError, WaitQuery, Waited};

@@ -1,0 +1,142 @@
+//! Writing to a run's stdin.
+
+use crate::{Advice, ReadError, Store};
+use outlast_journal::control::{Answer, Ask};
+use outlast_journal::{RunId, Status, Stdin, limits};
+use outlast_supervisor::client;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long beyond the supervisor's own limit its answer may take, in milliseconds.
+const ANSWER_EXTRA_MS: u64 = 5_000;
+
+/// Why input could not be sent. `accepted` bytes of it were.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The run cannot be read.
+    #[error("{0}")]
+    Read(#[from] ReadError),
+    /// The run was started without an open stdin.
+    #[error("run `{id}` has no open stdin")]
+    NoStdin {
+        /// The run.
+        id: RunId,
+    },
+    /// The run has ended.
+    #[error("run `{id}` has ended as `{status}`")]
+    Ended {
+        /// The run.
+        id: RunId,
+        /// How.
+        status: Status,
+    },
+    /// The run has closed its stdin.
+    #[error("run `{id}` has closed its stdin; it took {accepted} bytes of this")]
+    Closed {
+        /// The run.
+        id: RunId,
+        /// Bytes that it took.
+        accepted: usize,
+    },
+    /// The run does not read.
+    #[error("run `{id}` does not read its stdin; it took {accepted} bytes of this")]
+    NotRead {
+        /// The run.
+        id: RunId,
+        /// Bytes that it took.
+        accepted: usize,
+    },
+    /// The supervisor did not answer.
+    #[error("the supervisor of run `{id}` does not answer")]
+    NoAnswer {
+        /// The run.
+        id: RunId,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Advice for SendError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Read(error) => error.code(),
+            Self::NoStdin { .. } => "no_stdin",
+            Self::Ended { .. } => "run_ended",
+            Self::Closed { .. } => "stdin_closed",
+            Self::NotRead { .. } => "stdin_not_read",
+            Self::NoAnswer { .. } => "supervisor_silent",
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::Read(error) => error.hint(),
+            Self::NoStdin { .. } => "start it with `--stdin pipe` to send to it".into(),
+            Self::Ended { .. } | Self::Closed { .. } => "start another run".into(),
+            Self::NotRead { .. } => "send the rest when the run reads again".into(),
+            Self::NoAnswer { .. } => "try again; `outlast show` tells where the run is".into(),
+        }
+    }
+}
+
+impl Store {
+    /// Writes `bytes` to the run's stdin, and closes it after them if `eof`.
+    ///
+    /// Returns how many bytes the pipe took: all of them, or this is an error.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the run has no stdin, has closed it, has ended, or does not read for
+    /// [`limits::SEND_WAIT_MS`].
+    pub fn send(&self, id: &RunId, bytes: &[u8], eof: bool) -> Result<usize, SendError> {
+        let spec = self.spec(id)?;
+        self.mark_read(id);
+        if spec.stdin != Stdin::Pipe {
+            return Err(SendError::NoStdin { id: *id });
+        }
+        let status = self.record(id)?.status;
+        if status.is_ended() {
+            return Err(SendError::Ended { id: *id, status });
+        }
+        let dir = self.existing_dir(id)?;
+        let mut accepted = 0;
+        loop {
+            let left = bytes.get(accepted..).unwrap_or_default();
+            let part = left.get(..limits::SEND_BYTES_MAX).unwrap_or(left);
+            let is_last = part.len() == left.len();
+            let answer = ask(&dir, part, eof && is_last);
+            let answer = answer.map_err(|source| SendError::NoAnswer { id: *id, source })?;
+            let taken = answer.accepted_bytes.unwrap_or(0);
+            accepted += taken;
+            match answer.code.as_deref() {
+                Some("no_stdin") => return Err(SendError::NoStdin { id: *id }),
+                Some(_) => return Err(SendError::Closed { id: *id, accepted }),
+                None if taken < part.len() => {
+                    return Err(SendError::NotRead { id: *id, accepted });
+                }
+                None if is_last => return Ok(accepted),
+                None => {}
+            }
+        }
+    }
+}
+
+fn ask(dir: &Path, part: &[u8], eof: bool) -> io::Result<Answer> {
+    let mut stream = client::connect(dir)?;
+    let patience = Duration::from_millis(limits::SEND_WAIT_MS + ANSWER_EXTRA_MS);
+    stream.set_read_timeout(Some(patience))?;
+    let ask = Ask::Send {
+        bytes: part.len(),
+        eof,
+    };
+    stream.write_all(&ask.to_bytes())?;
+    stream.write_all(part)?;
+    let mut line = Vec::new();
+    BufReader::new(stream).read_until(b'\n', &mut line)?;
+    if line.pop() != Some(b'\n') {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Answer::from_bytes(&line).map_err(io::Error::other)
+}

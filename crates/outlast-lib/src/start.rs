@@ -1,0 +1,401 @@
+//! Starting a run: everything is checked and bound before anybody can see it.
+//!
+//! The order is the promise (`docs/decisions`): key, folder under a hidden name,
+//! lock, places, spec, key's link, rename, launch. A crash between any two of
+//! these leaves nothing that a reader could take for a run that lives.
+
+mod ancestry;
+mod birth;
+mod environment;
+mod error;
+mod keys;
+mod pools;
+mod shell;
+
+pub use error::StartError;
+
+use crate::Store;
+use birth::Birth;
+use keys::Look;
+use outlast_journal::control::Answer;
+use outlast_journal::{
+    Checked, CommandLine, Failure, Lifetime, Request, RunId, Spec, Status, Survives, limits, mask,
+    text,
+};
+use outlast_supervisor::launch::{self, Launch, LaunchError};
+use outlast_supervisor::{clock, fsio};
+use serde_json::json;
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// What a start gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Begun {
+    /// The run.
+    pub id: RunId,
+    /// Its label.
+    pub label: String,
+    /// Where it is: `running`, `queued`, or, of a replay, wherever that run is.
+    pub status: Status,
+    /// Whether an earlier request with the same key had started it already.
+    pub is_replayed: bool,
+    /// Runs before it, when it is queued.
+    pub queue_position: Option<u64>,
+    /// What was clamped.
+    pub notices: Vec<String>,
+}
+
+impl Store {
+    /// Starts a run and returns once its command is executing, or waits in its queue.
+    ///
+    /// What could not be executed is an error of this call, and a `failed` record.
+    /// Every other refusal leaves nothing behind.
+    ///
+    /// ```no_run
+    /// use outlast_lib::{CommandLine, Limits, Request, Store};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = Store::open("/home/me/.local/state/outlast".as_ref(), Limits::default())?;
+    /// let words = ["cargo", "test"].map(str::to_owned).to_vec();
+    /// let begun = store.start(&Request {
+    ///     environment: std::env::vars_os().collect(),
+    ///     ..Request::new(CommandLine::Direct(words), "/home/me/project")
+    /// })?;
+    /// println!("{}", begun.id);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`]; [`Advice::code`](crate::Advice::code) is stable.
+    pub fn start(&self, request: &Request) -> Result<Begun, StartError> {
+        if !outlast_supervisor::is_initialised() {
+            return Err(StartError::NotInitialised);
+        }
+        if !self.is_writable() {
+            return Err(StartError::ReadOnly {
+                path: self.root().to_owned(),
+            });
+        }
+        let checked = request.check(self.limits(), clock::now())?;
+        if request.lifetime == Lifetime::Session && request.holder.is_none() {
+            return Err(StartError::NoHolder);
+        }
+        let key = match &request.idempotency_key {
+            Some(key) => Some(self.key_of(key, request, &checked)?),
+            None => None,
+        };
+        loop {
+            if let Some(key) = &key
+                && let Look::Run(id) = keys::look(self, &key.name)?
+            {
+                return self.replay(id, &key.request_hash);
+            }
+            let Some(begun) = self.bear(request, &checked, key.as_ref())? else {
+                // Another start with this key was a moment faster.
+                continue;
+            };
+            return Ok(begun);
+        }
+    }
+
+    fn replay(&self, id: RunId, request_hash: &str) -> Result<Begun, StartError> {
+        let record = self
+            .record(&id)
+            .map_err(|source| StartError::Replay { id, source })?;
+        let spec = self
+            .spec(&id)
+            .map_err(|source| StartError::Replay { id, source })?;
+        if spec.request_hash.as_deref() != Some(request_hash) {
+            return Err(StartError::KeyConflict { id });
+        }
+        Ok(Begun {
+            id,
+            label: record.label,
+            status: record.status,
+            is_replayed: true,
+            queue_position: record.queue_position,
+            notices: Vec::new(),
+        })
+    }
+
+    /// Bears and launches one run; `None` when its key was taken meanwhile.
+    fn bear(
+        &self,
+        request: &Request,
+        checked: &Checked,
+        key: Option<&Key>,
+    ) -> Result<Option<Begun>, StartError> {
+        let environment = environment::build(request);
+        let parent = ancestry::find(self, request)?;
+        let mut birth = Birth::begin(self)?;
+        let pools = pools::of(self, request, parent.as_ref());
+        birth.take_places(self, request, checked, &pools, parent.as_ref())?;
+        let argv = self.words(request, &environment, &mut birth)?;
+        let spec = Spec {
+            argv,
+            parent: parent.as_ref().map(|parent| parent.id),
+            root: parent.as_ref().map(|parent| parent.root),
+            depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
+            pools,
+            queue: birth.queue.clone(),
+            env_names: environment::names(&environment),
+            secrets: self.secrets(request, &environment)?,
+            key: key.map(|key| key.name.clone()),
+            request_hash: key.map(|key| key.request_hash.clone()),
+            ..plain_spec(request, checked, &birth)
+        };
+        birth.write_spec(&spec)?;
+        if let Some(key) = key
+            && !keys::claim(self, &key.name, &birth.id)?
+        {
+            return Ok(None);
+        }
+        if let Err(error) = birth.show(self) {
+            birth.forget_key(self, key.map(|key| key.name.as_str()));
+            return Err(error);
+        }
+        let environment = environment::with_run(environment, &birth.id);
+        let answer = birth.launch(&environment);
+        self.settle_start(birth, &spec, answer, checked).map(Some)
+    }
+
+    fn settle_start(
+        &self,
+        birth: Birth,
+        spec: &Spec,
+        answer: Result<Answer, LaunchError>,
+        checked: &Checked,
+    ) -> Result<Begun, StartError> {
+        let id = birth.id;
+        let answer = answer.map_err(|source| match source {
+            LaunchError::NotInitialised => StartError::NotInitialised,
+            LaunchError::Spawn(_) | LaunchError::Silent(_) | LaunchError::Died | _ => {
+                StartError::Supervisor { id, source }
+            }
+        })?;
+        if answer.ok {
+            let is_queued = answer.queued == Some(true);
+            return Ok(Begun {
+                id,
+                label: checked.label.clone(),
+                status: if is_queued {
+                    Status::Queued
+                } else {
+                    Status::Running
+                },
+                is_replayed: false,
+                queue_position: is_queued
+                    .then(|| {
+                        self.record(&id)
+                            .ok()
+                            .and_then(|record| record.queue_position)
+                    })
+                    .flatten(),
+                notices: checked.notices.clone(),
+            });
+        }
+        let code = answer.code.unwrap_or_default();
+        let system = answer.errno.map(std::io::Error::from_raw_os_error);
+        if code == "store_full" || code == "store" {
+            // Nothing was executed and nothing could be recorded: as if it had not been asked.
+            birth.unbear(self, spec.key.as_deref());
+            return Err(StartError::store("the run's files", system));
+        }
+        Err(StartError::CouldNotStart {
+            id,
+            failure: Failure {
+                code,
+                message: answer.message.unwrap_or_default(),
+                errno: answer.errno,
+            },
+        })
+    }
+
+    fn key_of(&self, key: &str, request: &Request, checked: &Checked) -> Result<Key, StartError> {
+        let store_key = self
+            .key()
+            .map_err(|error| StartError::store("the store's key", Some(error)))?;
+        let (kind, words, login, pipefail) = match &request.command {
+            CommandLine::Direct(words) => ("direct", words.clone(), false, false),
+            CommandLine::Shell {
+                text,
+                login,
+                pipefail,
+            } => ("shell", vec![text.clone()], *login, *pipefail),
+        };
+        let canonical = json!([
+            [kind, words, login, pipefail],
+            request.cwd.to_string_lossy(),
+            request.env_set,
+            request.session,
+            request.label,
+            checked.timeout_ms,
+            request.deadline,
+            checked.grace_ms,
+            checked.stop_signal,
+            request.stop_command,
+            checked.output_bytes_max,
+            request.leftovers,
+            request.lifetime,
+            request.stdin,
+            checked.idle_ttl_ms,
+        ]);
+        Ok(Key {
+            name: mask::keyed_hash(&store_key, key.as_bytes()),
+            request_hash: mask::keyed_hash(&store_key, canonical.to_string().as_bytes()),
+        })
+    }
+
+    fn secrets(
+        &self,
+        request: &Request,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Vec<outlast_journal::SecretMark>, StartError> {
+        let secret = environment::secrets(request, environment);
+        if secret.is_empty() {
+            return Ok(Vec::new());
+        }
+        let key = self
+            .key()
+            .map_err(|error| StartError::store("the store's key", Some(error)))?;
+        let marks = secret
+            .into_iter()
+            .filter_map(|(name, value)| mask::mark(&key, name, value));
+        Ok(marks.collect())
+    }
+
+    /// Returns the words to execute; a text too long for an argument goes into a file.
+    fn words(
+        &self,
+        request: &Request,
+        environment: &[(OsString, OsString)],
+        birth: &mut Birth,
+    ) -> Result<Vec<String>, StartError> {
+        let CommandLine::Shell {
+            text,
+            login,
+            pipefail,
+        } = &request.command
+        else {
+            let CommandLine::Direct(words) = &request.command else {
+                return Ok(Vec::new());
+            };
+            return Ok(words.clone());
+        };
+        let shell = shell::find(environment, *login, *pipefail)?;
+        let mut words = vec![shell.program.clone()];
+        if *pipefail {
+            words.extend(["-o".to_owned(), "pipefail".to_owned()]);
+        }
+        if *login {
+            words.push("-l".to_owned());
+        }
+        if text.len() <= limits::ARGUMENT_BYTES_MAX {
+            words.extend(["-c".to_owned(), text.clone()]);
+        } else {
+            words.push(birth.write_command(text)?);
+        }
+        birth.shell = Some(shell);
+        Ok(words)
+    }
+}
+
+/// The names that an idempotency key goes by on disk.
+struct Key {
+    name: String,
+    request_hash: String,
+}
+
+/// Returns what of a spec follows from the request alone.
+fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
+    let cwd = request.cwd.to_string_lossy().into_owned();
+    Spec {
+        v: outlast_journal::FORMAT_VERSION,
+        id: birth.id,
+        kind: outlast_journal::Kind::Command,
+        created: birth.created,
+        argv: Vec::new(),
+        command: cut_command(&checked.command),
+        command_in_file: birth.has_command_file,
+        shell: birth.shell.clone(),
+        label: checked.label.clone(),
+        project: project(&request.cwd),
+        cwd,
+        session: request.session.clone(),
+        parent: None,
+        root: None,
+        depth: 0,
+        timeout_ms: checked.timeout_ms,
+        deadline: request.deadline,
+        idle_ttl_ms: checked.idle_ttl_ms,
+        grace_ms: checked.grace_ms,
+        stop_signal: checked.stop_signal.clone(),
+        stop_command: request.stop_command.clone(),
+        output_bytes_max: checked.output_bytes_max,
+        leftovers: request.leftovers,
+        lifetime: request.lifetime,
+        holder: request
+            .holder
+            .filter(|_| request.lifetime == Lifetime::Session),
+        stdin: request.stdin,
+        pools: Vec::new(),
+        queue: None,
+        env_names: Vec::new(),
+        secrets: Vec::new(),
+        key: None,
+        request_hash: None,
+        origin: request.origin.clone(),
+        posture: outlast_journal::Posture::host(),
+        survives: Some(Survives {
+            host_exit: true,
+            terminal: true,
+            unit_restart: false,
+        }),
+    }
+}
+
+fn cut_command(command: &str) -> String {
+    let most = limits::COMMAND_SPEC_BYTES_MAX;
+    if command.len() <= most {
+        return command.to_owned();
+    }
+    let kept = text::char_floor(command.as_bytes(), most);
+    let shown = command.get(..kept).unwrap_or_default();
+    let (all, cut) = (command.len(), command.len() - kept);
+    format!("{shown}…[truncated: {kept} of {all} bytes shown; {cut} elided]…")
+}
+
+impl Birth {
+    fn launch(&self, environment: &[(OsString, OsString)]) -> Result<Answer, LaunchError> {
+        launch::launch(&Launch {
+            id: self.id,
+            run_dir: &self.visible,
+            environment,
+            lock: self.lock.as_fd(),
+            ticket: self.ticket.as_ref().map(AsFd::as_fd),
+            places: &launch::borrowed(&self.places),
+        })
+    }
+}
+
+/// Returns the project of a directory: the nearest folder above it that holds `.git`, else itself.
+///
+/// The path is canonical where the directory exists, and as given where it does not.
+pub fn project(cwd: &Path) -> String {
+    let canonical = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let root = canonical.ancestors().find(|dir| dir.join(".git").exists());
+    root.unwrap_or(&canonical).to_string_lossy().into_owned()
+}
+
+/// Removes a folder that nobody has seen. What cannot be removed is debris for `gc`.
+fn discard(dir: &Path) {
+    std::fs::remove_dir_all(dir).ok();
+}
+
+fn private_dirs(path: &Path) -> Result<(), StartError> {
+    fsio::make_private_dirs(path)
+        .map_err(|error| StartError::store("a folder of the store", Some(error)))
+}

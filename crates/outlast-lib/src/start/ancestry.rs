@@ -1,0 +1,64 @@
+//! Which run a start happens inside of, told by the tree of processes.
+//!
+//! The environment says it too, but a command may clear that; a process cannot
+//! leave the tree of its supervisor, which adopts every orphan below it.
+
+use super::StartError;
+use crate::Store;
+use outlast_journal::{Request, RunId, limits, names};
+use outlast_supervisor::process;
+
+/// The run inside which another is started.
+pub(super) struct Parent {
+    /// The run.
+    pub(super) id: RunId,
+    /// The first run of its chain.
+    pub(super) root: RunId,
+    /// Runs between it and the root.
+    pub(super) depth: u32,
+}
+
+/// Finds the run that this process is part of.
+pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, StartError> {
+    let Some(id) = by_process(store).or_else(|| by_environment(store, request)) else {
+        return Ok(None);
+    };
+    // A parent whose spec is damaged still counts as one: as a root, the most that is known.
+    let spec = store.spec(&id).ok();
+    let depth = spec.as_ref().map_or(0, |spec| spec.depth);
+    let depth_max = store.limits().command_depth_max;
+    if depth >= depth_max {
+        return Err(StartError::DepthExceeded {
+            depth: depth + 1,
+            depth_max,
+        });
+    }
+    let root = spec.and_then(|spec| spec.root).unwrap_or(id);
+    Ok(Some(Parent { id, root, depth }))
+}
+
+fn by_process(store: &Store) -> Option<RunId> {
+    let mut at = process::own().pid;
+    for _ in 0..limits::ANCESTORS_MAX {
+        at = process::parent(at).filter(|parent| *parent > 1)?;
+        let Some(dir) = process::supervised_dir(at) else {
+            continue;
+        };
+        if dir.starts_with(store.root()) {
+            return RunId::parse(dir.file_name()?.to_str()?).ok();
+        }
+    }
+    None
+}
+
+/// The word of the environment counts where it names a run that lives: in a PID namespace of
+/// its own a process cannot see the supervisor above it.
+fn by_environment(store: &Store, request: &Request) -> Option<RunId> {
+    let inherited = request.environment.iter();
+    let (_, value) = inherited
+        .rev()
+        .find(|(name, _)| name == names::RUN_VARIABLE)?;
+    let id = RunId::parse(value.to_str()?).ok()?;
+    let dir = store.run_dir(&id)?;
+    crate::read::is_supervised(&dir).ok()?.then_some(id)
+}

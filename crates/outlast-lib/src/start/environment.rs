@@ -1,0 +1,76 @@
+//! The environment of a run, made from its caller's.
+
+use outlast_journal::{Request, RunId, mask, names};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// Set for every run unless the caller has it: Python then shows output as it comes.
+const ALWAYS: [(&str, &str); 1] = [("PYTHONUNBUFFERED", "1")];
+
+/// Set for runs started by tools unless the caller has it: nobody could answer a prompt.
+const FOR_TOOLS: [(&str, &str); 4] = [
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+];
+
+/// Returns the environment of a run, without its own id.
+pub(super) fn build(request: &Request) -> Vec<(OsString, OsString)> {
+    let mut built: Vec<(OsString, OsString)> = Vec::with_capacity(request.environment.len() + 8);
+    for (name, value) in &request.environment {
+        let is_ours = name == names::RUN_VARIABLE;
+        let cannot_be = name.is_empty() || name.as_bytes().contains(&b'=');
+        if !is_ours && !cannot_be {
+            built.push((name.clone(), value.clone()));
+        }
+    }
+    for (name, value) in &request.env_set {
+        set(&mut built, name, value);
+    }
+    let for_tools = FOR_TOOLS.iter().filter(|_| request.is_for_tool);
+    for (name, value) in ALWAYS.iter().chain(for_tools) {
+        if !built.iter().any(|(known, _)| known == name) {
+            built.push((name.into(), value.into()));
+        }
+    }
+    built
+}
+
+/// Returns the environment with the name of the run in it.
+pub(super) fn with_run(
+    mut environment: Vec<(OsString, OsString)>,
+    id: &RunId,
+) -> Vec<(OsString, OsString)> {
+    environment.push((names::RUN_VARIABLE.into(), id.as_str().into()));
+    environment
+}
+
+/// Returns the names in an environment, sorted, for the record.
+pub(super) fn names(environment: &[(OsString, OsString)]) -> Vec<String> {
+    let names = environment
+        .iter()
+        .map(|(name, _)| name.to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Returns the entries whose values are secrets, by their names or because the caller said so.
+pub(super) fn secrets<'a>(
+    request: &Request,
+    environment: &'a [(OsString, OsString)],
+) -> Vec<(&'a str, &'a [u8])> {
+    let named = |name: &str| request.secret_env.iter().any(|secret| secret == name);
+    environment
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?, value.as_bytes())))
+        .filter(|(name, _)| named(name) || mask::looks_secret(name))
+        .collect()
+}
+
+fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str) {
+    environment.retain(|(known, _)| known != OsStr::new(name));
+    environment.push((name.into(), value.into()));
+}

@@ -1,0 +1,59 @@
+//! The journal on disk: one writer, one line a fact, room kept for the end.
+
+use crate::{clock, fault, fsio, platform};
+use outlast_journal::{Fact, Line, Seq, limits, names};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The journal of the run in the current directory, open to append.
+pub(crate) struct JournalFile {
+    file: File,
+    next_seq: Seq,
+    is_synced: bool,
+}
+
+impl JournalFile {
+    /// Makes the journal and reserves room, so that the end can be written on a full disk.
+    pub(crate) fn create(run_dir: &Path) -> io::Result<Self> {
+        let file = fsio::open_append(&run_dir.join(names::JOURNAL))?;
+        match platform::file::reserve(&file, limits::JOURNAL_RESERVE_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => return Err(error),
+            // A file system that cannot reserve gives no such promise.
+            Ok(()) | Err(_) => {}
+        }
+        Ok(Self {
+            file,
+            next_seq: Seq(0),
+            is_synced: true,
+        })
+    }
+
+    /// Appends one fact in one write.
+    pub(crate) fn append(&mut self, fact: &Fact) -> io::Result<()> {
+        let line = Line::new(fact, self.next_seq, clock::now());
+        let bytes = line.to_bytes();
+        if fault::is_armed(&format!("torn_{}", line.kind)) {
+            self.file
+                .write_all(bytes.get(..bytes.len() / 2).unwrap_or_default())?;
+            fault::point(&format!("torn_{}", line.kind));
+        }
+        self.file.write_all(&bytes)?;
+        if line.seq.is_some() {
+            self.next_seq = Seq(self.next_seq.0 + 1);
+        }
+        self.is_synced = false;
+        Ok(())
+    }
+
+    /// Whether everything appended is known to be on disk.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.is_synced
+    }
+
+    /// Waits until everything appended is on disk. A failure changes nothing for a command.
+    pub(crate) fn sync(&mut self) {
+        self.file.sync_data().ok();
+        self.is_synced = true;
+    }
+}

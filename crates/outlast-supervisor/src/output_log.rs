@@ -1,0 +1,156 @@
+//! The output log: every byte at its offset, head and tail kept when it grows too long.
+//!
+//! The middle is freed by punching holes, after a small file beside the log has
+//! said so. A disk that takes no more costs bytes, never the exit status: what
+//! is lost is a part of the same gap.
+
+use crate::{clock, fsio, platform};
+use outlast_journal::{Gap, Timestamp, limits, names};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Unit in which file systems free space.
+const BLOCK_BYTES: u64 = 4_096;
+
+/// The log of one run.
+pub(crate) struct OutputLog {
+    file: File,
+    gap_path: PathBuf,
+    gap_file: Option<File>,
+    gap: Option<Gap>,
+    bytes: u64,
+    lost_bytes: u64,
+    bytes_max: u64,
+    can_punch: bool,
+    last_output_at: Option<Timestamp>,
+}
+
+impl OutputLog {
+    /// Makes the log in `run_dir`, to keep about `bytes_max` bytes.
+    pub(crate) fn create(run_dir: &Path, bytes_max: u64) -> io::Result<Self> {
+        Ok(Self {
+            file: fsio::open_private(&run_dir.join(names::OUTPUT))?,
+            gap_path: run_dir.join(names::GAP),
+            gap_file: None,
+            gap: None,
+            bytes: 0,
+            lost_bytes: 0,
+            bytes_max,
+            can_punch: true,
+            last_output_at: None,
+        })
+    }
+
+    /// Bytes that came so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes that the disk did not take.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// When output last came.
+    pub(crate) fn last_output_at(&self) -> Option<Timestamp> {
+        self.last_output_at
+    }
+
+    /// Takes what the run wrote.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        self.last_output_at = Some(clock::now());
+        if !self.can_punch && self.bytes >= self.bytes_max {
+            self.skip(bytes.len() as u64);
+            return;
+        }
+        match self.file.write_all_at(bytes, self.bytes) {
+            Ok(()) => self.bytes += bytes.len() as u64,
+            Err(_) => self.lose(bytes.len() as u64),
+        }
+        self.trim(self.bytes_max / limits::CAP_SLACK_PARTS);
+    }
+
+    /// Frees what is beyond the cap to the byte.
+    pub(crate) fn trim_all(&mut self) {
+        self.trim(0);
+    }
+
+    /// Reads up to the last `buffer.len()` bytes.
+    pub(crate) fn tail(&self, buffer: &mut [u8]) -> usize {
+        let length = (buffer.len() as u64).min(self.bytes);
+        let length = usize::try_from(length).unwrap_or(0);
+        let part = buffer.get_mut(..length).unwrap_or_default();
+        let from = self.bytes - length as u64;
+        if self.gap.is_some_and(|gap| gap.to > from) {
+            return 0;
+        }
+        self.file.read_exact_at(part, from).map_or(0, |()| length)
+    }
+
+    fn trim(&mut self, slack: u64) {
+        let head = self.bytes_max / 4 / BLOCK_BYTES * BLOCK_BYTES;
+        let tail = self.bytes_max - head;
+        let old = self.gap;
+        let from = old.map_or(head, |gap| gap.from.min(head));
+        let freed_to = old.map_or(head, |gap| gap.to.max(head));
+        let kept = self.bytes - old.map_or(0, Gap::bytes);
+        if !self.can_punch || kept <= self.bytes_max + slack {
+            return;
+        }
+        let to = (self.bytes - tail)
+            .next_multiple_of(BLOCK_BYTES)
+            .min(self.bytes);
+        if to <= freed_to {
+            return;
+        }
+        // A reader may look between the two steps: said and not yet freed is true enough.
+        if self.say_gap(Gap { from, to }).is_err() {
+            return;
+        }
+        let punched =
+            platform::file::punch(&self.file, old.map_or(from, |gap| gap.to.max(from)), to);
+        if punched.is_err() {
+            self.can_punch = false;
+        }
+    }
+
+    /// Counts bytes that are not written, since the file system cannot free the middle.
+    fn skip(&mut self, bytes: u64) {
+        let from = self.gap.map_or(self.bytes, |gap| gap.from);
+        self.bytes += bytes;
+        let to = self.bytes;
+        self.say_gap(Gap { from, to }).ok();
+        self.file.set_len(self.bytes).ok();
+    }
+
+    /// Counts bytes that a full or failing disk did not take.
+    fn lose(&mut self, bytes: u64) {
+        self.lost_bytes += bytes;
+        let mut from = self.gap.map_or(self.bytes, |gap| gap.from);
+        let to = self.bytes + bytes;
+        if self.say_gap(Gap { from, to }).is_err() {
+            // The last block of the log makes room for the word that it is gone.
+            from = from.saturating_sub(1) / BLOCK_BYTES * BLOCK_BYTES;
+            self.file.set_len(from).ok();
+            self.say_gap(Gap { from, to }).ok();
+        }
+        self.bytes = to;
+        self.file.set_len(to).ok();
+    }
+
+    fn say_gap(&mut self, gap: Gap) -> io::Result<()> {
+        if self.gap_file.is_none() {
+            self.gap_file = Some(fsio::open_private(&self.gap_path)?);
+        }
+        if let Some(file) = &self.gap_file {
+            file.write_all_at(&gap.to_file(), 0)?;
+        }
+        self.gap = Some(gap);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

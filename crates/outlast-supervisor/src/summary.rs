@@ -1,0 +1,70 @@
+//! The one line that lists show of an ended run.
+
+use crate::lifecycle::Outcome;
+use crate::output_log::OutputLog;
+use crate::supervise::Owned;
+use outlast_journal::mask::Masker;
+use outlast_journal::{StopCause, limits, names, text};
+use std::fs;
+
+/// Bytes of output in which the last line is looked for.
+const TAIL_BYTES: usize = 4_096;
+
+/// Returns the summary: the last line of output for a run that ended by itself, else the cause.
+pub(crate) fn of(outcome: &Outcome, output: &OutputLog, owned: &Owned, elapsed_ms: u64) -> String {
+    let by = outcome.ended_by;
+    if by == "self" || by == "unknown" {
+        return last_line(output, owned).unwrap_or_else(|| verdict(outcome));
+    }
+    if by == StopCause::Timeout.ended_by() {
+        let ms = owned.spec.timeout_ms.unwrap_or(elapsed_ms);
+        return format!("timed out after {}", seconds(ms));
+    }
+    if by == StopCause::Deadline.ended_by() {
+        return "timed out: its deadline passed".to_owned();
+    }
+    match by {
+        "cancel" => "cancelled".to_owned(),
+        "idle" => "cancelled: nobody read it for its idle time".to_owned(),
+        "session" => "cancelled: its session is gone".to_owned(),
+        "host" => "cancelled: the host stopped it".to_owned(),
+        other => format!("stopped: {other}"),
+    }
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    let main = outcome.main.as_ref();
+    match main.map(|main| (main.exit_code, main.signal.as_deref())) {
+        Some((Some(0), _)) => "completed (exit 0)".to_owned(),
+        Some((Some(code), _)) => format!("failed (exit {code})"),
+        Some((None, Some(signal))) => format!("killed by SIG{signal}"),
+        Some((None, None)) | None => "ended; exit code unknown".to_owned(),
+    }
+}
+
+fn last_line(output: &OutputLog, owned: &Owned) -> Option<String> {
+    let mut buffer = [0; TAIL_BYTES];
+    let read = output.tail(&mut buffer);
+    let tail = buffer.get(..read).unwrap_or_default();
+    if owned.spec.secrets.is_empty() {
+        return text::last_line(tail);
+    }
+    // A secret may begin before the tail; only what follows a line's end is whole.
+    if read == TAIL_BYTES && !tail.contains(&b'\n') {
+        return None;
+    }
+    // Without the store's key nothing could be masked, and nothing is shown.
+    let store = owned.run_dir.ancestors().nth(3)?;
+    let key: [u8; 32] = fs::read(store.join(names::STORE_KEY))
+        .ok()?
+        .try_into()
+        .ok()?;
+    let masker = Masker::new(&key, &owned.spec.secrets);
+    text::last_line(&masker.mask(tail))
+}
+
+fn seconds(ms: u64) -> String {
+    let text = format!("{}.{:03}", ms / 1_000, ms % 1_000);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text::cut_chars(&format!("{text}s"), limits::SUMMARY_CHARS)
+}

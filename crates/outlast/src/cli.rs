@@ -1,0 +1,256 @@
+//! The command line: verbs, options, help.
+//!
+//! Only its shape. What the words mean is in `values`, what the verbs do in `verbs`.
+
+mod look;
+mod run;
+
+pub(crate) use look::{
+    EventsArguments, ExportArguments, LogsArguments, PsArguments, ShowArguments,
+};
+pub(crate) use run::RunArguments;
+
+use crate::{completions, values::duration_ms};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
+
+/// Runs commands in the background that outlast the turn, the host and every other process
+#[derive(Debug, Parser)]
+#[command(
+    name = "outlast",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    after_help = EXAMPLES,
+    after_long_help = EXAMPLES_AND_CODES
+)]
+pub(crate) struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  outlast run -- cargo test            start a command, print its id
+  outlast run --wait -c 'make | tee log'
+  outlast ps                           what runs here, what became of the rest
+  outlast show m3qd                    one run: an id, the start of one, or a label
+  outlast logs -f m3qd
+  outlast wait m3qd && deploy";
+
+const EXAMPLES_AND_CODES: &str = "\
+Examples:
+  outlast run -- cargo test            start a command, print its id
+  outlast run --wait -c 'make | tee log'
+  outlast ps                           what runs here, what became of the rest
+  outlast show m3qd                    one run: an id, the start of one, or a label
+  outlast logs -f m3qd
+  outlast wait m3qd && deploy
+
+Exit codes:
+  0 fine, 1 error, 2 usage, 3 no such run; `wait` and `run --wait` pass the run's own
+  code (128+n for a signal), or 75 still running, 124 timed out, 125 outlast failed or
+  the run was interrupted, 126 could not be started, 127 no such program, 130 cancelled
+
+Environment:
+  OUTLAST_HOME     directory of the store, else $XDG_STATE_HOME/outlast,
+                   else ~/.local/state/outlast
+  NO_COLOR         no colours";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Start a command and print its id
+    Run(Box<RunArguments>),
+    /// List runs, newest first
+    Ps(PsArguments),
+    /// Show all there is to know of one run
+    Show(ShowArguments),
+    /// Print the output of a run
+    Logs(LogsArguments),
+    /// Print the events of a run
+    Events(EventsArguments),
+    /// Print a run with everything it left as one JSON document
+    Export(ExportArguments),
+    /// Wait for runs to end and exit with their code
+    Wait(WaitArguments),
+    /// Stop runs with everything they started
+    Cancel(CancelArguments),
+    /// Write to the stdin of a run that was started with `--stdin pipe`
+    Send(SendArguments),
+    /// Remove ended runs
+    Rm(RmArguments),
+    /// Remove runs that ended long ago
+    Gc(GcArguments),
+    /// Build the index anew from the runs
+    Reindex(JsonArguments),
+    /// Look for what could harm the runs, and say what to do
+    Doctor(JsonArguments),
+    /// Print the completions of a shell, ids included
+    Completions(CompletionsArguments),
+    /// Print the manual page
+    Man(ManArguments),
+    /// Print where the configuration is and what holds
+    Config(JsonArguments),
+}
+
+/// Nothing but the form of the answer.
+#[derive(Debug, Args)]
+pub(crate) struct JsonArguments {
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `wait`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast wait m3qd                    exits with the run's own code
+  outlast wait --any m3qd z8zz         until the first of them ends
+  outlast wait --for 45s m3qd          exits with 75 when it still runs then
+  outlast wait --until-output 'listening on' server
+
+^C ends the wait, not the run.")]
+pub(crate) struct WaitArguments {
+    /// Runs: an id, the start of one, or a label
+    #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(completions::ids))]
+    pub(crate) ids: Vec<String>,
+    /// Wait for the first of them, not for all
+    #[arg(long)]
+    pub(crate) any: bool,
+    /// Wait at most this long
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_ms, allow_hyphen_values = true)]
+    pub(crate) limit_ms: Option<u64>,
+    /// Wait until a line of output matches this pattern
+    #[arg(long, value_name = "RE")]
+    pub(crate) until_output: Option<String>,
+    /// Print the records as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `cancel`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast cancel m3qd                  TERM to the whole tree, KILL after the grace
+  outlast cancel --grace 30s m3qd z8zz
+  outlast cancel --now m3qd            KILL at once
+
+Returns when nothing of the tree is left. An ended run is cancelled to stop what it left behind.")]
+pub(crate) struct CancelArguments {
+    /// Runs: an id, the start of one, or a label
+    #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(completions::live_ids))]
+    pub(crate) ids: Vec<String>,
+    /// KILL without TERM; the same as `--grace 0`
+    #[arg(long, conflicts_with = "grace_ms")]
+    pub(crate) now: bool,
+    /// Time between TERM and KILL, in place of the run's own
+    #[arg(long = "grace", id = "grace_ms", value_name = "TIME", value_parser = duration_ms, allow_hyphen_values = true)]
+    pub(crate) grace_ms: Option<u64>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `send`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast send m3qd yes                the line `yes`
+  tar c . | outlast send m3qd - --eof  stdin as it is, then the end")]
+pub(crate) struct SendArguments {
+    /// Run: an id, the start of one, or a label
+    #[arg(value_name = "ID", add = ArgValueCompleter::new(completions::live_ids))]
+    pub(crate) id: String,
+    /// A line, sent with its newline; `-` sends stdin as it is
+    #[arg(value_name = "TEXT", required_unless_present = "eof")]
+    pub(crate) text: Option<String>,
+    /// Close the run's stdin afterwards
+    #[arg(long)]
+    pub(crate) eof: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `rm`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast rm m3qd z8zz
+
+A run that goes on, and one that left processes behind, is not removed: cancel it first.")]
+pub(crate) struct RmArguments {
+    /// Runs: an id, the start of one, or a label
+    #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(completions::ended_ids))]
+    pub(crate) ids: Vec<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `gc`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast gc --dry-run                 what would go
+  outlast gc --older-than 7d --keep 100
+
+A run that somebody was not yet told of stays for seven days whatever is asked.")]
+pub(crate) struct GcArguments {
+    /// Remove what ended longer ago than this [default: 30 days, or as configured]
+    #[arg(long = "older-than", value_name = "TIME", value_parser = duration_ms, allow_hyphen_values = true)]
+    pub(crate) older_than_ms: Option<u64>,
+    /// Keep at least this many of the newest ended runs
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Remove nothing, say what would go
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echo 'source <(outlast completions bash)' >> ~/.bashrc
+  echo 'source <(outlast completions zsh)' >> ~/.zshrc
+  outlast completions fish > ~/.config/fish/completions/outlast.fish")]
+pub(crate) struct CompletionsArguments {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: ShellWord,
+}
+
+/// A shell that can complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShellWord {
+    /// Bash
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast man | man -l -
+  outlast man run > outlast-run.1")]
+pub(crate) struct ManArguments {
+    /// Verb, for its own page
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Option<String>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use super::*;
+use clap::CommandFactory;
+use std::ffi::OsString;
+
+fn run(words: &[&str]) -> Result<RunArguments, clap::Error> {
+    let all = ["outlast", "run"].iter().chain(words).map(OsString::from);
+    match Cli::try_parse_from(all)?.verb {
+        Verb::Run(arguments) => Ok(*arguments),
+        other => panic!("not run: {other:?}"),
+    }
+}
+
+fn kind(words: &[&str]) -> clap::error::ErrorKind {
+    run(words).expect_err("a refusal").kind()
+}
+
+#[test]
+fn the_command_line_is_consistent_in_itself() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_verb_has_examples_or_nothing_to_show() {
+    let plain = ["reindex", "doctor", "config"];
+    for verb in Cli::command().get_subcommands() {
+        let is_shown = verb
+            .get_after_help()
+            .is_some_and(|help| help.to_string().contains("Examples:"));
+        assert_eq!(
+            is_shown,
+            !plain.contains(&verb.get_name()),
+            "{}",
+            verb.get_name()
+        );
+    }
+}
+
+#[test]
+fn what_follows_the_program_belongs_to_it() {
+    let expected = ["cargo", "test", "--wait", "--", "-c"].map(OsString::from);
+    for words in [
+        &["cargo", "test", "--wait", "--", "-c"][..],
+        &["--", "cargo", "test", "--wait", "--", "-c"][..],
+    ] {
+        let arguments = run(words).expect("arguments");
+        assert_eq!(arguments.words, expected);
+        assert!(!arguments.wait && !arguments.is_shell);
+    }
+}
+
+#[test]
+fn options_stand_before_the_command() {
+    let arguments =
+        run(&["-c", "--wait", "--timeout", "1.5m", "make | tee log"]).expect("arguments");
+    assert!(arguments.is_shell && arguments.wait);
+    assert_eq!(arguments.timeout_ms, Some(90_000));
+    assert_eq!(arguments.words, ["make | tee log"]);
+    let stdin = run(&["-c", "-"]).expect("arguments");
+    assert_eq!(stdin.words, ["-"]);
+}
+
+#[test]
+fn a_queue_is_absent_bare_or_with_a_time() {
+    let queue = |words: &[&str]| run(words).expect("arguments").queue_ms;
+    assert_eq!(queue(&["true"]), None);
+    assert_eq!(queue(&["--queue", "true"]), Some(None));
+    assert_eq!(queue(&["--queue=5m", "true"]), Some(Some(300_000)));
+}
+
+#[test]
+fn a_time_that_is_none_is_a_usage_error() {
+    use clap::error::ErrorKind::ValueValidation;
+    for option in ["--timeout", "--grace", "--idle-ttl"] {
+        for value in ["-1", "abc", "", "-5m", "--json"] {
+            assert_eq!(
+                kind(&[option, value, "true"]),
+                ValueValidation,
+                "{option} {value}"
+            );
+        }
+    }
+    assert_eq!(kind(&["--queue=-1", "true"]), ValueValidation);
+    assert_eq!(kind(&["--max-output", "-1", "true"]), ValueValidation);
+    assert_eq!(kind(&["--deadline", "soon", "true"]), ValueValidation);
+    assert_eq!(kind(&["--env", "A", "true"]), ValueValidation);
+}
+
+#[test]
+fn a_run_needs_a_command_and_known_options() {
+    use clap::error::ErrorKind;
+    assert_eq!(kind(&[]), ErrorKind::MissingRequiredArgument);
+    assert_eq!(kind(&["-c"]), ErrorKind::MissingRequiredArgument);
+    assert_eq!(kind(&["--lable", "x", "true"]), ErrorKind::UnknownArgument);
+    assert_eq!(
+        kind(&["--login", "true"]),
+        ErrorKind::MissingRequiredArgument
+    );
+    assert_eq!(
+        kind(&["--sandbox", "loose", "true"]),
+        ErrorKind::InvalidValue
+    );
+}
+
+#[test]
+fn a_program_is_taken_as_it_is_typed_even_if_it_is_no_text() {
+    use std::os::unix::ffi::OsStringExt;
+    let odd = OsString::from_vec(vec![b'a', 0xff]);
+    let all = ["outlast", "run", "--"].map(OsString::from);
+    let cli = Cli::try_parse_from(all.into_iter().chain([odd.clone()])).expect("arguments");
+    match cli.verb {
+        Verb::Run(arguments) => assert_eq!(arguments.words, [odd]),
+        other => panic!("not run: {other:?}"),
+    }
+}

@@ -1,0 +1,166 @@
+//! What the program says when it could not do what was asked.
+//!
+//! The one place where errors become words: fact with its causes, next step,
+//! stable name, and an exit code. On stderr for people, one document on stdout
+//! for programs that asked for JSON.
+
+use outlast_journal::{RunId, error::Advice};
+use serde_json::{Value, json};
+use std::{
+    error::Error,
+    fmt,
+    io::{self, ErrorKind},
+};
+
+/// Exit codes of `CONTRACT.md` that are ours; the rest is the run's own.
+pub(crate) mod exit {
+    /// All is well.
+    pub(crate) const FINE: u8 = 0;
+    /// Something went wrong.
+    pub(crate) const ERROR: u8 = 1;
+    /// The command line means nothing.
+    pub(crate) const USAGE: u8 = 2;
+    /// There is no such run.
+    pub(crate) const NO_RUN: u8 = 3;
+    /// The wait ended and the run goes on.
+    pub(crate) const STILL_RUNNING: u8 = 75;
+    /// Outlast failed where a run's own code is expected.
+    pub(crate) const OUTLAST_FAILED: u8 = 125;
+    /// The command could not be started.
+    pub(crate) const NOT_STARTED: u8 = 126;
+    /// There is no such program.
+    pub(crate) const NO_PROGRAM: u8 = 127;
+}
+
+/// Why a verb ended before its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// It could not do what was asked.
+    Failure(Box<Failure>),
+    /// Nobody reads its output any more. That is no error of anyone.
+    PipeClosed,
+}
+
+/// A failure in its four parts, and the exit code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The fact.
+    message: String,
+    /// What led to it, nearest first.
+    causes: Vec<String>,
+    /// The next step.
+    hint: String,
+    /// Stable name.
+    code: String,
+    /// Exit code of the program.
+    exit: u8,
+    /// The run that records it, if one does.
+    run: Option<RunId>,
+}
+
+impl Failure {
+    /// Returns the failure that `error` tells of.
+    pub(crate) fn new(error: &dyn Advice, exit: u8) -> Self {
+        Self {
+            message: error.to_string(),
+            causes: causes(error),
+            hint: error.hint(),
+            code: error.code().to_owned(),
+            exit,
+            run: None,
+        }
+    }
+
+    /// Returns a failure that no library error tells of.
+    pub(crate) fn plain(code: &str, message: String, hint: &str, exit: u8) -> Self {
+        Self {
+            message,
+            causes: Vec::new(),
+            hint: hint.to_owned(),
+            code: code.to_owned(),
+            exit,
+            run: None,
+        }
+    }
+
+    /// Returns the same failure, naming the run that records it.
+    pub(crate) fn of_run(mut self, id: RunId) -> Self {
+        self.run = Some(id);
+        self
+    }
+
+    /// Returns the exit code.
+    pub(crate) fn exit(&self) -> u8 {
+        self.exit
+    }
+
+    /// Returns the document for programs.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut error = json!({
+            "code": self.code,
+            "message": self.sentence(),
+            "hint": self.hint,
+        });
+        if let Some(id) = &self.run {
+            error["id"] = json!(id);
+        }
+        json!({ "error": error })
+    }
+
+    fn sentence(&self) -> String {
+        let mut sentence = self.message.clone();
+        for cause in &self.causes {
+            sentence.push_str(": ");
+            sentence.push_str(cause);
+        }
+        sentence
+    }
+}
+
+/// The three lines for people.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", self.sentence())?;
+        if !self.hint.is_empty() {
+            writeln!(f, "hint: {}", self.hint)?;
+        }
+        writeln!(f, "code: {}", self.code)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(Box::new(failure))
+    }
+}
+
+/// What went wrong with the program's own output.
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Self::PipeClosed;
+        }
+        let failure = Failure {
+            message: "cannot write the output".to_owned(),
+            causes: vec![error.to_string()],
+            hint: "see whether the disk of the output is full".to_owned(),
+            code: "output_failed".to_owned(),
+            exit: exit::ERROR,
+            run: None,
+        };
+        failure.into()
+    }
+}
+
+fn causes(error: &dyn Advice) -> Vec<String> {
+    let mut causes = Vec::new();
+    let mut next: Option<&dyn Error> = error.source();
+    while let Some(cause) = next {
+        causes.push(cause.to_string());
+        next = cause.source();
+    }
+    causes
+}
+
+#[cfg(test)]
+mod tests;

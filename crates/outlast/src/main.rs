@@ -1,0 +1,83 @@
+//! The command line of Outlast.
+//!
+//! A supervisor is this same program: `init_supervisor` is asked before
+//! anything else, so that one allocates next to nothing. Then words become a
+//! verb, the verb does its work, and what went wrong is told once, here.
+
+mod cli;
+mod completions;
+mod config;
+mod doctor;
+mod failure;
+mod interrupt;
+mod look;
+mod page;
+#[cfg(test)]
+mod sample;
+mod screen;
+mod surface;
+mod surroundings;
+mod usage;
+mod values;
+mod verbs;
+mod verdict;
+mod words;
+
+use clap::{Parser, error::ErrorKind};
+use cli::Cli;
+use failure::{Failure, Stop, exit};
+use std::{env, ffi::OsString, process::ExitCode};
+use surface::Surface;
+use surroundings::Surroundings;
+
+fn main() -> ExitCode {
+    if let Some(code) = outlast_lib::init_supervisor() {
+        return code;
+    }
+    if completions::answer() {
+        return ExitCode::from(exit::FINE);
+    }
+    let words: Vec<OsString> = env::args_os().collect();
+    let mut surface = Surface::new(Surroundings::read());
+    let code = match Cli::try_parse_from(&words) {
+        Ok(cli) => {
+            let wants_json = cli.verb.wants_json();
+            let outcome = verbs::act(&mut surface, cli.verb);
+            outcome.unwrap_or_else(|stop| end(&mut surface, &stop, wants_json))
+        }
+        Err(error) => refuse(&mut surface, &error, &words),
+    };
+    ExitCode::from(code)
+}
+
+/// Prints help where it was asked for, and tells what is wrong with the words where not.
+fn refuse(surface: &mut Surface, error: &clap::Error, words: &[OsString]) -> u8 {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody reads it any more: that is no error.
+            error.print().ok();
+            exit::FINE
+        }
+        _ => {
+            let failure = usage::failure(error, words);
+            tell(surface, &failure, usage::wants_json(words))
+        }
+    }
+}
+
+fn end(surface: &mut Surface, stop: &Stop, wants_json: bool) -> u8 {
+    match stop {
+        Stop::Failure(failure) => tell(surface, failure, wants_json),
+        Stop::PipeClosed => exit::FINE,
+    }
+}
+
+fn tell(surface: &mut Surface, failure: &Failure, wants_json: bool) -> u8 {
+    if wants_json {
+        // Where even this cannot be written, the exit code is all there is.
+        surface.screen.print_json(&failure.to_json()).ok();
+    } else {
+        surface.screen.talk(failure.to_string().trim_end());
+    }
+    failure.exit()
+}

@@ -1,0 +1,291 @@
+//! The page of one run: everything a person asks of it, and what to type next.
+
+use crate::{
+    look::{Look, Paint, clean, pad},
+    page::events,
+    verdict::{Verdict, state_words},
+    words,
+};
+use outlast_journal::{Event, Leftovers, Lifetime, Record, Spec, Status, Stdin};
+
+/// Columns of the names at the left.
+const NAME_COLUMNS: usize = 9;
+/// Events on the page, newest.
+const EVENTS_MAX: usize = 8;
+
+/// Everything that the page is made of.
+pub(crate) struct Page<'a> {
+    /// The run.
+    pub(crate) record: &'a Record,
+    /// What was bound, if it can be read.
+    pub(crate) spec: Option<&'a Spec>,
+    /// Its events.
+    pub(crate) events: &'a [Event],
+    /// Its last lines of output.
+    pub(crate) last_lines: &'a str,
+    /// The shortest beginning of its id that names no other run.
+    pub(crate) short_id: &'a str,
+}
+
+impl Page<'_> {
+    /// Returns the page, drawn.
+    pub(crate) fn draw(&self, look: &Look) -> String {
+        let mut lines = vec![self.head(look)];
+        let facts = [
+            ("command", self.command()),
+            ("where", self.place(look)),
+            ("by", self.origin()),
+            ("time", self.times(look)),
+            ("limits", self.limits(look)),
+            ("posture", self.record.posture.line()),
+            ("life", self.life()),
+            ("use", self.usage()),
+            ("output", self.output()),
+            ("left", self.left()),
+        ];
+        for (name, text) in facts {
+            if !text.is_empty() {
+                lines.push(format!(
+                    "{}{text}",
+                    look.paint(Paint::Dim, &pad(name, NAME_COLUMNS))
+                ));
+            }
+        }
+        self.draw_events(look, &mut lines);
+        self.draw_output(look, &mut lines);
+        lines.push(String::new());
+        let next = self.next_steps().into_iter();
+        lines.extend(next.map(|step| format!("{} {step}", look.paint(Paint::Dim, "→"))));
+        lines.push(String::new());
+        lines.join("\n")
+    }
+
+    fn head(&self, look: &Look) -> String {
+        let verdict = Verdict::of(self.record);
+        let sign = look.paint(verdict.paint, verdict.glyph);
+        let label = look.paint(Paint::Bold, &clean(&self.record.label));
+        let state = look.paint(verdict.paint, &state_words(self.record));
+        let id = look.paint(Paint::Dim, self.record.id.as_str());
+        format!("{sign} {label}: {state}  {id}")
+    }
+
+    fn command(&self) -> String {
+        let command = clean(&self.record.command);
+        match &self.record.shell {
+            None => command,
+            Some(shell) => {
+                let login = if shell.login { " -l" } else { "" };
+                let pipefail = if shell.pipefail { " -o pipefail" } else { "" };
+                format!("{command}  (by {}{login}{pipefail})", clean(&shell.program))
+            }
+        }
+    }
+
+    fn place(&self, look: &Look) -> String {
+        let cwd = look.path(&self.record.cwd);
+        if self.record.cwd == self.record.project {
+            cwd
+        } else {
+            format!("{cwd}, project {}", look.path(&self.record.project))
+        }
+    }
+
+    fn origin(&self) -> String {
+        let origin = &self.record.origin;
+        let mut parts = vec![clean(origin.host.as_deref().unwrap_or("unknown"))];
+        if let Some(session) = &self.record.session {
+            parts.push(format!("session {}", clean(session)));
+        }
+        if let Some(thread) = &origin.thread {
+            parts.push(format!("thread {}", clean(thread)));
+        }
+        if let Some(parent) = self.record.parent {
+            parts.push(format!("inside run {parent}"));
+        }
+        if !origin.ancestry.is_empty() {
+            parts.push(format!("by way of {}", clean(&origin.ancestry.join(" → "))));
+        }
+        parts.join(", ")
+    }
+
+    fn times(&self, look: &Look) -> String {
+        let record = self.record;
+        let ago = look.now.unix_ms().saturating_sub(record.created.unix_ms());
+        let mut parts = vec![format!(
+            "created {} ({} ago)",
+            words::moment(record.created, look),
+            words::age(ago)
+        )];
+        if let Some(ended) = record.ended {
+            parts.push(format!("ended {}", words::moment(ended, look)));
+        }
+        match (record.elapsed_ms, record.started) {
+            (Some(ms), _) => parts.push(format!("ran {}", words::span(ms))),
+            (None, Some(_)) => parts.push("ran for an unknown time".to_owned()),
+            (None, None) => {}
+        }
+        parts.join(", ")
+    }
+
+    fn limits(&self, look: &Look) -> String {
+        let record = self.record;
+        let mut parts = vec![match record.timeout_secs {
+            Some(seconds) => format!("time {}", words::limit(milliseconds(seconds))),
+            None => "no time limit".to_owned(),
+        }];
+        if let Some(deadline) = record.deadline {
+            parts.push(format!("deadline {}", words::moment(deadline, look)));
+        }
+        if let Some(seconds) = record.idle_ttl_secs {
+            parts.push(format!(
+                "unread for {}",
+                words::limit(milliseconds(seconds))
+            ));
+        }
+        if let Some(spec) = self.spec {
+            parts.push(format!("grace {}", words::limit(spec.grace_ms)));
+            parts.push(format!("output {}", words::bytes(spec.output_bytes_max)));
+            if let Some(signal) = &spec.stop_signal {
+                parts.push(format!("stopped by SIG{signal}"));
+            }
+            if let Some(command) = &spec.stop_command {
+                parts.push(format!("stopped by `{}`", clean(command)));
+            }
+        }
+        parts.join(", ")
+    }
+
+    fn life(&self) -> String {
+        let mut parts = vec![match self.record.lifetime {
+            Lifetime::Detached => "goes on without its caller".to_owned(),
+            Lifetime::Session => "ends with its session".to_owned(),
+        }];
+        if let Some(spec) = self.spec {
+            parts.push(match spec.stdin {
+                Stdin::Null => "reads nothing".to_owned(),
+                Stdin::Pipe => "reads what is sent".to_owned(),
+            });
+            match spec.leftovers {
+                Leftovers::Report => {}
+                Leftovers::Wait => parts.push("ends when all its processes have".to_owned()),
+                Leftovers::Stop => parts.push("stops what outlives it".to_owned()),
+            }
+        }
+        if self
+            .record
+            .survives
+            .is_some_and(|survives| !survives.unit_restart)
+        {
+            parts.push("not beyond a restart of its systemd unit".to_owned());
+        }
+        parts.join(", ")
+    }
+
+    fn usage(&self) -> String {
+        match self.record.usage {
+            Some(usage) => format!(
+                "CPU {}, peak memory {}",
+                words::span(usage.cpu_ms),
+                words::bytes(usage.peak_rss_bytes)
+            ),
+            None => String::new(),
+        }
+    }
+
+    fn output(&self) -> String {
+        let output = &self.record.output;
+        let mut parts = vec![words::bytes(output.bytes)];
+        if let Some(gap) = output.gap {
+            parts.push(format!(
+                "{} dropped (bytes {}–{})",
+                words::bytes(gap.bytes()),
+                gap.from,
+                gap.to
+            ));
+        }
+        if let Some(lost) = output.lost {
+            parts.push(format!("{} that the disk did not take", words::bytes(lost)));
+        }
+        if let Some(after) = output.after_end {
+            parts.push(format!("{} more after the end", words::bytes(after)));
+        }
+        parts.join(", ")
+    }
+
+    fn left(&self) -> String {
+        let record = self.record;
+        let processes = record.leftovers.iter();
+        let mut parts: Vec<String> = processes
+            .map(|left| format!("{} `{}`", left.pid, clean(&left.command)))
+            .collect();
+        parts.extend(record.runs_inside.iter().map(|id| format!("run {id}")));
+        parts.extend(
+            record
+                .unkillable
+                .iter()
+                .map(|pid| format!("{pid} (cannot be killed)")),
+        );
+        parts.join(", ")
+    }
+
+    fn draw_events(&self, look: &Look, lines: &mut Vec<String>) {
+        if self.events.is_empty() {
+            return;
+        }
+        lines.push(String::new());
+        let older = self.events.len().saturating_sub(EVENTS_MAX);
+        if older > 0 {
+            let older = words::count(older as u64, "older event", "older events");
+            lines.push(look.paint(Paint::Dim, &format!("  … {older}")));
+        }
+        let newest = self.events.iter().skip(older);
+        lines.extend(newest.map(|event| events::line(event, look)));
+    }
+
+    fn draw_output(&self, look: &Look, lines: &mut Vec<String>) {
+        if self.last_lines.trim().is_empty() {
+            return;
+        }
+        lines.push(String::new());
+        let bar = look.paint(Paint::Dim, "│");
+        let drawn = self.last_lines.lines().map(|line| {
+            let line = look.fit(&clean(line), 2);
+            format!("{bar} {line}").trim_end().to_owned()
+        });
+        lines.extend(drawn);
+    }
+
+    fn next_steps(&self) -> Vec<String> {
+        let id = self.short_id;
+        match self.record.status {
+            Status::Queued | Status::Running => vec![
+                format!("outlast logs -f {id}"),
+                format!("outlast wait {id}"),
+                format!("outlast cancel {id}"),
+            ],
+            Status::Completed
+            | Status::Failed
+            | Status::Cancelled
+            | Status::TimedOut
+            | Status::Interrupted => {
+                let mut steps = vec![format!("outlast logs {id}")];
+                if !self.record.leftovers.is_empty() {
+                    steps.push(format!("outlast cancel {id}   (stops what is left)"));
+                }
+                steps
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a record's seconds were made from whole milliseconds"
+)]
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1_000.0).round() as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Words for what a run may touch. This version binds none of them but the host as it is.
+
+use super::ValueError;
+use clap::ValueEnum;
+
+/// How far a run is contained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxWord {
+    /// It reads the project and writes nowhere
+    Read,
+    /// It writes the project and nothing else
+    Edit,
+    /// Nothing contains it
+    Host,
+}
+
+/// Which hosts a run may talk to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// None.
+    None,
+    /// All.
+    Full,
+    /// Those named.
+    Allow(Vec<String>),
+}
+
+/// What a run may do with the history of its project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GitWord {
+    /// It reads
+    Read,
+    /// It commits
+    Commit,
+    /// It does anything
+    Write,
+}
+
+/// Reads `none`, `full` or `allow:HOST,HOST`.
+///
+/// # Errors
+///
+/// Fails on any other word, and on `allow:` without a host.
+pub(crate) fn network(text: &str) -> Result<Network, ValueError> {
+    let wrong = || ValueError::Network {
+        text: text.to_owned(),
+    };
+    match text {
+        "none" => Ok(Network::None),
+        "full" => Ok(Network::Full),
+        _ => {
+            let hosts = text.strip_prefix("allow:").ok_or_else(wrong)?;
+            let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
+            if hosts.iter().any(|host| host.trim().is_empty()) {
+                return Err(wrong());
+            }
+            Ok(Network::Allow(hosts))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! `outlast logs`: the output of a run, as text or as it came.
+
+use crate::{
+    cli::LogsArguments,
+    failure::{Failure, Stop, exit},
+    surface::{Surface, failed, read_failure},
+};
+use outlast_lib::{
+    Followed, OutputError, OutputFrom, OutputPage, OutputQuery, RunId, Store, limits,
+};
+use serde_json::json;
+use std::io::ErrorKind;
+
+/// Text of one page in bytes: bounds memory, whatever the log has.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// Prints the output of a run.
+pub(crate) fn logs(surface: &mut Surface, arguments: &LogsArguments) -> Result<u8, Stop> {
+    let store = surface.open()?;
+    let id = surface.find(&store, &arguments.id)?;
+    let log = Log {
+        store: &store,
+        id,
+        arguments,
+    };
+    match (arguments.raw, arguments.json) {
+        (true, _) => log.raw(surface)?,
+        (false, true) => log.document(surface)?,
+        (false, false) => log.text(surface)?,
+    }
+    Ok(exit::FINE)
+}
+
+struct Log<'a> {
+    store: &'a Store,
+    id: RunId,
+    arguments: &'a LogsArguments,
+}
+
+impl Log<'_> {
+    fn raw(&self, surface: &mut Surface) -> Result<(), Stop> {
+        let from = self.arguments.since_byte.unwrap_or(0);
+        if self.arguments.follow {
+            return self.follow(from, |buffer| Ok(surface.screen.print_bytes(buffer)?));
+        }
+        let out = surface.screen.writer();
+        self.store
+            .raw_output(&self.id, from, None, out)
+            .map_err(output_stop)?;
+        Ok(out.flush()?)
+    }
+
+    fn document(&self, surface: &mut Surface) -> Result<(), Stop> {
+        let page = self.page(self.first(limits::OUTPUT_ANSWER_BYTES))?;
+        let matches: Vec<_> = page
+            .matches
+            .iter()
+            .map(|found| json!({ "byte": found.byte, "line_number": found.line_number }))
+            .collect();
+        surface.screen.print_json(&json!({
+            "schema": "outlast.output/1",
+            "id": self.id,
+            "output": page.text,
+            "from_byte": page.from_byte,
+            "next_byte": page.next_byte,
+            "total_bytes": page.total_bytes,
+            "truncated": page.truncated,
+            "gap": page.gap,
+            "matches": matches,
+        }))?;
+        Ok(())
+    }
+
+    fn text(&self, surface: &mut Surface) -> Result<(), Stop> {
+        let mut at = match self.arguments.lines {
+            Some(_) => self.newest(surface)?,
+            None => self.onward(surface, self.arguments.since_byte.unwrap_or(0))?,
+        };
+        if self.arguments.follow {
+            // What comes is only the sign to look: text is made from whole characters and
+            // lines, and has its secrets masked.
+            let start = at;
+            self.follow(start, |_| {
+                at = self.onward(surface, at)?;
+                Ok(())
+            })?;
+            self.onward(surface, at)?;
+        }
+        Ok(())
+    }
+
+    /// Prints the newest lines and returns where to go on.
+    fn newest(&self, surface: &mut Surface) -> Result<u64, Stop> {
+        let page = self.page(self.first(PAGE_BYTES))?;
+        surface.screen.print(&page.text)?;
+        if page.truncated && self.arguments.grep.is_some() && !page.scanned_to_end {
+            surface
+                .screen
+                .talk("note: older output was not looked through");
+        }
+        Ok(page.next_byte)
+    }
+
+    /// Prints what there is from `at` on and returns where to go on.
+    fn onward(&self, surface: &mut Surface, at: u64) -> Result<u64, Stop> {
+        let pages = Pages {
+            grep: self.arguments.grep.clone(),
+            context: self.arguments.context,
+            ..Pages::from_byte(self.store, self.id, at)
+        };
+        let mut at = at;
+        for page in pages {
+            let page = page?;
+            surface.screen.print(&page.text)?;
+            at = page.next_byte;
+        }
+        Ok(at)
+    }
+
+    /// Calls `each` for each piece of output from `from` on, until the run ends.
+    fn follow(
+        &self,
+        from: u64,
+        mut each: impl FnMut(&[u8]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let follow = self.store.follow(&self.id, from);
+        let mut follow = follow.map_err(|error| read_failure(&error))?;
+        let mut buffer = Vec::new();
+        loop {
+            match follow
+                .next(&mut buffer, None)
+                .map_err(|error| failed(&error))?
+            {
+                Followed::Output { .. } => each(&buffer)?,
+                Followed::Ended | Followed::Interrupted => return Ok(()),
+            }
+        }
+    }
+
+    fn first(&self, bytes_max: usize) -> OutputQuery {
+        OutputQuery {
+            from: match self.arguments.since_byte {
+                Some(byte) => OutputFrom::Byte(byte),
+                None => OutputFrom::Newest,
+            },
+            bytes_max,
+            lines: self.arguments.lines,
+            grep: self.arguments.grep.clone(),
+            context: self.arguments.context,
+        }
+    }
+
+    fn page(&self, query: OutputQuery) -> Result<OutputPage, Stop> {
+        self.store.output(&self.id, &query).map_err(output_stop)
+    }
+}
+
+/// Pages of text from a byte on, up to what is written when it is reached.
+pub(crate) struct Pages<'a> {
+    store: &'a Store,
+    id: RunId,
+    at: u64,
+    grep: Option<String>,
+    context: usize,
+    is_over: bool,
+}
+
+impl<'a> Pages<'a> {
+    /// Returns the pages from the byte `at` on.
+    pub(crate) fn from_byte(store: &'a Store, id: RunId, at: u64) -> Self {
+        Self {
+            store,
+            id,
+            at,
+            grep: None,
+            context: 0,
+            is_over: false,
+        }
+    }
+}
+
+impl Iterator for Pages<'_> {
+    type Item = Result<OutputPage, Stop>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let page = self.store.output(
+            &self.id,
+            &OutputQuery {
+                from: OutputFrom::Byte(self.at),
+                bytes_max: PAGE_BYTES,
+                lines: None,
+                grep: self.grep.clone(),
+                context: self.context,
+            },
+        );
+        match page {
+            Ok(page) => {
+                self.is_over = page.scanned_to_end || page.next_byte <= self.at;
+                self.at = page.next_byte;
+                Some(Ok(page))
+            }
+            Err(error) => {
+                self.is_over = true;
+                Some(Err(output_stop(error)))
+            }
+        }
+    }
+}
+
+/// Returns why output could not be printed; a reader that went away is no failure.
+fn output_stop(error: OutputError) -> Stop {
+    match error {
+        OutputError::Sink(source) if source.kind() == ErrorKind::BrokenPipe => Stop::PipeClosed,
+        OutputError::NotFound { .. } => Failure::new(&error, exit::NO_RUN).into(),
+        OutputError::BadPattern { .. } => Failure::new(&error, exit::USAGE).into(),
+        other => failed(&other).into(),
+    }
+}

@@ -1,0 +1,208 @@
+//! `outlast run`: words to a request, and with `--wait` the watching of it.
+
+mod request;
+
+use crate::{
+    cli::RunArguments,
+    failure::{Failure, Stop, exit},
+    interrupt::Interrupt,
+    page::list::left_behind,
+    surface::{Surface, read_failure},
+    verdict::state_words,
+};
+use outlast_lib::{Begun, Followed, Lifetime, Record, RunId, StartError, Status, Store};
+use std::io::ErrorKind;
+
+/// Starts a command; with `--wait` prints its output as it comes and returns its code.
+pub(crate) fn run(surface: &mut Surface, arguments: RunArguments) -> Result<u8, Stop> {
+    request::check_containment(&arguments)?;
+    let (wait, json) = (arguments.wait, arguments.json);
+    let request = request::request(arguments)?;
+    // Taken before the start: a ^C from then on ends a wait and loses no id.
+    let interrupt = if wait { Some(interrupt()?) } else { None };
+    let store = surface.open()?;
+    let begun = store
+        .start(&request)
+        .map_err(|error| start_failure(&error, wait))?;
+    say_begun(surface, &begun);
+    match interrupt {
+        Some(interrupt) => {
+            let wait = Wait {
+                store: &store,
+                id: begun.id,
+                ends_with_us: request.lifetime == Lifetime::Session
+                    && request.holder == Some(outlast_supervisor::process::own()),
+                interrupt: &interrupt,
+            };
+            surface.screen.talk(begun.id.as_str());
+            wait.attend(surface, json)
+        }
+        None => {
+            if json {
+                surface.screen.print_json(&record(&store, &begun.id)?)?;
+            } else {
+                surface.screen.print_line(begun.id.as_str())?;
+            }
+            Ok(exit::FINE)
+        }
+    }
+}
+
+fn interrupt() -> Result<Interrupt, Failure> {
+    Interrupt::new().map_err(|error| {
+        let message = format!("cannot watch for signals: {error}");
+        Failure::plain(
+            "no_interrupt",
+            message,
+            "close some descriptors",
+            exit::OUTLAST_FAILED,
+        )
+    })
+}
+
+fn record(store: &Store, id: &RunId) -> Result<Record, Failure> {
+    store.record(id).map_err(|error| read_failure(&error))
+}
+
+fn say_begun(surface: &mut Surface, begun: &Begun) {
+    for notice in &begun.notices {
+        surface.screen.talk(&format!("note: {notice}"));
+    }
+    if begun.is_replayed {
+        let status = begun.status;
+        surface.screen.talk(&format!(
+            "note: started before with this key; it is {status}"
+        ));
+    } else if begun.status == Status::Queued {
+        let before = begun
+            .queue_position
+            .map(|before| format!(", {before} before it"));
+        let before = before.unwrap_or_default();
+        surface
+            .screen
+            .talk(&format!("note: it waits for a place{before}"));
+    }
+}
+
+/// A run that is watched until its end.
+struct Wait<'a> {
+    store: &'a Store,
+    id: RunId,
+    /// Whether the run ends when this process does.
+    ends_with_us: bool,
+    interrupt: &'a Interrupt,
+}
+
+impl Wait<'_> {
+    fn attend(&self, surface: &mut Surface, json: bool) -> Result<u8, Stop> {
+        let has_ended = if json {
+            self.wait_silently()?
+        } else {
+            self.pass_output_on(surface)?
+        };
+        let record = record(self.store, &self.id)?;
+        if json {
+            surface.screen.print_json(&record)?;
+        }
+        if !has_ended || !record.status.is_ended() {
+            self.say_how_to_come_back(surface);
+            return Ok(exit::STILL_RUNNING);
+        }
+        self.say_end(surface, &record);
+        Ok(record.wait_code())
+    }
+
+    /// Returns whether the run has ended; else the wait was interrupted, or nobody reads us.
+    fn pass_output_on(&self, surface: &mut Surface) -> Result<bool, Stop> {
+        let follow = self.store.follow(&self.id, 0);
+        let mut follow = follow.map_err(|error| read_failure(&error))?;
+        let mut buffer = Vec::new();
+        loop {
+            let followed = follow.next(&mut buffer, Some(self.interrupt.fd()));
+            match followed.map_err(|error| Failure::new(&error, exit::OUTLAST_FAILED))? {
+                Followed::Output { from_byte, skipped } => {
+                    if skipped > 0 {
+                        let from = from_byte - skipped;
+                        let said = format!("note: bytes {from}–{} were not kept", from_byte - 1);
+                        surface.screen.talk(&said);
+                    }
+                    match surface.screen.print_bytes(&buffer) {
+                        Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(false),
+                        other => other?,
+                    }
+                }
+                Followed::Ended => return Ok(true),
+                Followed::Interrupted => return Ok(false),
+            }
+        }
+    }
+
+    fn wait_silently(&self) -> Result<bool, Failure> {
+        let query = outlast_lib::WaitQuery {
+            interrupt: Some(self.interrupt.fd()),
+            ..outlast_lib::WaitQuery::default()
+        };
+        let waited = self.store.wait(&[self.id], &query);
+        let waited = waited.map_err(|error| Failure::new(&error, exit::OUTLAST_FAILED))?;
+        Ok(waited.running.is_empty())
+    }
+
+    fn say_how_to_come_back(&self, surface: &mut Surface) {
+        let id = self.id;
+        let said = if self.ends_with_us {
+            format!("the run ends with this wait, as asked\nhint: outlast show {id}")
+        } else {
+            format!(
+                "the run goes on\nhint: outlast wait {id}, outlast logs -f {id}, outlast cancel {id}"
+            )
+        };
+        surface.screen.talk(&format!("\n{said}"));
+    }
+
+    /// Says on stderr what the exit code alone does not.
+    fn say_end(&self, surface: &mut Surface, record: &Record) {
+        let is_plain = match record.status {
+            Status::Completed => true,
+            Status::Failed => record.exit_code.is_some(),
+            Status::Queued
+            | Status::Running
+            | Status::Cancelled
+            | Status::TimedOut
+            | Status::Interrupted => false,
+        };
+        if !is_plain {
+            surface
+                .screen
+                .talk(&format!("note: {}", state_words(record)));
+        }
+        if let Some(left) = left_behind(record, self.id.as_str()) {
+            surface.screen.talk(&format!("note: {left}"));
+        }
+    }
+}
+
+/// Returns the failure of a start, with the exit code that tells it from the run's own.
+fn start_failure(error: &StartError, wait: bool) -> Failure {
+    let other = if wait {
+        exit::OUTLAST_FAILED
+    } else {
+        exit::ERROR
+    };
+    match error {
+        StartError::Request(_) | StartError::NoHolder => Failure::new(error, exit::USAGE),
+        StartError::CouldNotStart { id, failure } => {
+            let exit = if failure.code == "no_such_program" {
+                exit::NO_PROGRAM
+            } else {
+                exit::NOT_STARTED
+            };
+            Failure::new(error, exit).of_run(*id)
+        }
+        StartError::NoShell { .. } => Failure::new(error, exit::NOT_STARTED),
+        StartError::Supervisor { id, .. } => Failure::new(error, other).of_run(*id),
+        _ => Failure::new(error, other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use super::*;
+use crate::cli::{Cli, Verb};
+use clap::Parser;
+use std::os::unix::ffi::OsStringExt;
+
+fn arguments(words: &[&str]) -> RunArguments {
+    let words = ["outlast", "run"].iter().chain(words);
+    match Cli::try_parse_from(words).expect("arguments").verb {
+        Verb::Run(arguments) => *arguments,
+        other => panic!("not run: {other:?}"),
+    }
+}
+
+fn refused(words: &[&str]) -> String {
+    let arguments = arguments(words);
+    let outcome = check_containment(&arguments).and_then(|()| request(arguments));
+    outcome.expect_err("a refusal").to_string()
+}
+
+#[test]
+fn the_words_of_a_command_are_taken_as_they_are() {
+    let request = request(arguments(&["--label", "l", "echo", "a b", "$HOME"])).expect("a request");
+    let words = ["echo", "a b", "$HOME"].map(str::to_owned).to_vec();
+    assert_eq!(request.command, CommandLine::Direct(words));
+    assert_eq!(request.label.as_deref(), Some("l"));
+    assert_eq!(request.origin.host.as_deref(), Some("cli"));
+    assert!(request.cwd.is_absolute() && !request.is_queued && !request.is_for_tool);
+}
+
+#[test]
+fn a_shell_text_is_one_word() {
+    let request = request(arguments(&["-c", "--pipefail", "a | b"])).expect("a request");
+    let expected = CommandLine::Shell {
+        text: "a | b".to_owned(),
+        login: false,
+        pipefail: true,
+    };
+    assert_eq!(request.command, expected);
+    insta::assert_snapshot!(refused(&["-c", "make", "--wait"]), @"");
+}
+
+#[test]
+fn containment_that_cannot_be_bound_is_refused_and_never_left_out() {
+    insta::assert_snapshot!(refused(&["--sandbox", "edit", "true"]), @"");
+    for words in [
+        ["--network", "none"],
+        ["--network", "allow:a.example"],
+        ["--git", "read"],
+        ["--memory", "1GiB"],
+        ["--pids", "10"],
+        ["--cpu", "1.5"],
+        ["--image", "alpine"],
+        ["--sandbox", "read"],
+    ] {
+        let told = refused(&[words[0], words[1], "true"]);
+        assert!(told.contains("code: containment_unavailable"), "{told}");
+    }
+    let host = ["--sandbox", "host", "--network", "full", "true"];
+    assert_eq!(check_containment(&arguments(&host)), Ok(()));
+}
+
+#[test]
+fn a_run_that_ends_with_a_session_needs_to_know_whose() {
+    insta::assert_snapshot!(refused(&["--lifetime", "session", "true"]), @"");
+    insta::assert_snapshot!(refused(&["--session-pid", "1", "true"]), @"");
+    let none = i32::MAX.to_string();
+    let told = refused(&["--lifetime", "session", "--session-pid", &none, "true"]);
+    assert!(told.contains("code: no_such_process"), "{told}");
+
+    let held = request(arguments(&["--lifetime", "session", "--wait", "true"])).expect("a request");
+    assert_eq!(held.holder, Some(process::own()));
+    let named = request(arguments(&[
+        "--lifetime",
+        "session",
+        "--session-pid",
+        "1",
+        "true",
+    ]));
+    assert_eq!(named.expect("a request").holder, process::current(1));
+}
+
+#[test]
+fn a_secret_is_read_from_the_environment_and_its_value_is_not_repeated() {
+    let told = refused(&["--secret-env", "NO_SUCH_VARIABLE", "true"]);
+    assert!(told.contains("no variable `NO_SUCH_VARIABLE`"), "{told}");
+    let told = refused(&["--secret-env", "TOKEN=hunter2hunter2", "true"]);
+    assert!(
+        told.contains("`TOKEN`") && !told.contains("hunter2"),
+        "{told}"
+    );
+    let set =
+        request(arguments(&["--env", "A=b", "--secret-env", "A", "true"])).expect("a request");
+    assert_eq!(set.secret_env, ["A"]);
+    assert_eq!(set.env_set, [("A".to_owned(), "b".to_owned())]);
+}
+
+#[test]
+fn an_argument_that_is_no_text_is_named() {
+    let odd = OsString::from_vec(b"caf\xe9".to_vec());
+    let shell = Shell {
+        login: false,
+        pipefail: false,
+    };
+    let failure = command(&["echo".into(), odd], false, shell).expect_err("a refusal");
+    insta::assert_snapshot!(failure.to_string(), @"");
+    assert_eq!(failure.exit(), exit::USAGE);
+}
+
+#[test]
+fn a_relative_directory_is_one_below_this() {
+    let here = work_dir().expect("a directory");
+    let below = request(arguments(&["--cwd", "sub", "true"])).expect("a request");
+    assert_eq!(below.cwd, here.join("sub"));
+    let told = refused(&["--cwd", "", "true"]);
+    assert!(told.contains("is blank"), "{told}");
+}

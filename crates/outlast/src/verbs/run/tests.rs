@@ -1,0 +1,43 @@
+use super::*;
+use outlast_lib::RequestError;
+
+fn could_not_start(code: &str) -> StartError {
+    StartError::CouldNotStart {
+        id: crate::sample::id("m3qd"),
+        failure: outlast_journal::Failure {
+            code: code.to_owned(),
+            message: "no".to_owned(),
+            errno: None,
+        },
+    }
+}
+
+#[test]
+fn a_command_that_could_not_start_has_the_code_a_shell_would_give() {
+    assert_eq!(
+        start_failure(&could_not_start("no_such_program"), true).exit(),
+        127
+    );
+    for code in [
+        "not_executable",
+        "work_dir",
+        "no_interpreter",
+        "exec_format",
+    ] {
+        assert_eq!(start_failure(&could_not_start(code), false).exit(), 126);
+    }
+    let no_shell = StartError::NoShell { pipefail: false };
+    assert_eq!(start_failure(&no_shell, true).exit(), 126);
+}
+
+#[test]
+fn a_refusal_cannot_be_taken_for_the_code_of_the_run() {
+    let refused = StartError::DepthExceeded {
+        depth: 4,
+        depth_max: 3,
+    };
+    assert_eq!(start_failure(&refused, true).exit(), 125);
+    assert_eq!(start_failure(&refused, false).exit(), 1);
+    let request = StartError::Request(RequestError::EmptyCommand);
+    assert_eq!(start_failure(&request, true).exit(), 2);
+}

@@ -1,0 +1,150 @@
+//! `outlast wait`: for runs to end, or for a line of output.
+
+mod progress;
+
+use crate::{
+    cli::WaitArguments,
+    failure::{Failure, Stop, exit},
+    interrupt::Interrupt,
+    look::clean,
+    surface::{Surface, read_failure, short_id},
+    verdict::{Verdict, state_words},
+};
+use outlast_lib::{Record, RunId, Store, WaitError, WaitQuery, Waited};
+use progress::Progress;
+use serde_json::json;
+use std::thread;
+
+/// Waits, and returns the code of the run that decided.
+pub(crate) fn wait(surface: &mut Surface, arguments: &WaitArguments) -> Result<u8, Stop> {
+    let interrupt = Interrupt::new()?;
+    let store = surface.open()?;
+    let ids = arguments
+        .ids
+        .iter()
+        .map(|typed| surface.find(&store, typed));
+    let ids: Vec<RunId> = ids.collect::<Result<_, _>>()?;
+    let query = WaitQuery {
+        any: arguments.any,
+        timeout_ms: arguments.limit_ms,
+        until_output: arguments.until_output.as_deref(),
+        interrupt: Some(interrupt.fd()),
+    };
+    let waited = wait_with_progress(surface, &store, &ids, &query)?;
+    let records: Vec<Record> = ids
+        .iter()
+        .map(|id| store.record(id).map_err(|error| read_failure(&error)))
+        .collect::<Result<_, _>>()?;
+    if arguments.json {
+        print_document(surface, &records, &waited)?;
+    } else {
+        say(surface, &store, &records, &waited)?;
+        if arguments.until_output.is_some() && waited.matched.is_none() && waited.running.is_empty()
+        {
+            surface.screen.talk("note: no line of output matched");
+        }
+    }
+    Ok(code(&records, &waited, arguments.any))
+}
+
+/// Waits; on a terminal a line tells meanwhile what goes on.
+fn wait_with_progress(
+    surface: &mut Surface,
+    store: &Store,
+    ids: &[RunId],
+    query: &WaitQuery<'_>,
+) -> Result<Waited, Stop> {
+    let waited = if surface.screen.is_talk_terminal() {
+        let progress = Progress::new(store, ids);
+        thread::scope(|scope| {
+            let drawer = scope.spawn(|| progress.draw(&mut surface.screen));
+            let waited = store.wait(ids, query);
+            progress.stop();
+            // It only draws; how it ended does not matter.
+            drawer.join().ok();
+            waited
+        })
+    } else {
+        store.wait(ids, query)
+    };
+    Ok(waited.map_err(|error| wait_failure(&error))?)
+}
+
+fn wait_failure(error: &WaitError) -> Failure {
+    match error {
+        WaitError::Read(error) => read_failure(error),
+        WaitError::BadPattern { .. } => Failure::new(error, exit::USAGE),
+        _ => Failure::new(error, exit::OUTLAST_FAILED),
+    }
+}
+
+fn print_document(surface: &mut Surface, records: &[Record], waited: &Waited) -> Result<(), Stop> {
+    let mut document = json!({ "schema": "outlast.runs/1", "runs": records });
+    if let Some(matched) = &waited.matched {
+        document["matched"] = json!({
+            "id": matched.id,
+            "line": matched.line,
+            "byte": matched.byte,
+        });
+    }
+    surface.screen.print_json(&document)?;
+    Ok(())
+}
+
+/// Says how each run stands, on stderr; the line that matched is the data.
+fn say(
+    surface: &mut Surface,
+    store: &Store,
+    records: &[Record],
+    waited: &Waited,
+) -> Result<(), Stop> {
+    if let Some(matched) = &waited.matched {
+        surface.screen.print_line(&clean(&matched.line))?;
+    }
+    let look = surface.screen.talk_look();
+    let project = surface.project();
+    for record in records {
+        let verdict = Verdict::of(record);
+        let sign = look.paint(verdict.paint, verdict.glyph);
+        let short = short_id(store, &record.id, project.as_deref());
+        let (label, state) = (clean(&record.label), state_words(record));
+        surface
+            .screen
+            .talk(&format!("{sign} {short} {label}: {state}"));
+    }
+    if waited.matched.is_none()
+        && let Some(id) = waited.running.first()
+    {
+        let short = short_id(store, id, project.as_deref());
+        surface.screen.talk(&format!(
+            "hint: outlast wait {short}, outlast logs -f {short}"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the exit code of a wait for `records`, in the order in which they were named.
+///
+/// 0 when the output matched. With `any`, the code of the run that ended first.
+/// Else the first that is not 0, or 75 while one of them goes on.
+fn code(records: &[Record], waited: &Waited, any: bool) -> u8 {
+    if waited.matched.is_some() {
+        return exit::FINE;
+    }
+    let has_ended = |record: &&Record| waited.ended.contains(&record.id);
+    if any {
+        let first = records
+            .iter()
+            .filter(has_ended)
+            .min_by_key(|record| record.ended);
+        return first.map_or(exit::STILL_RUNNING, Record::wait_code);
+    }
+    if !waited.running.is_empty() {
+        return exit::STILL_RUNNING;
+    }
+    let mut codes = records.iter().map(Record::wait_code);
+    codes.find(|code| *code != exit::FINE).unwrap_or(exit::FINE)
+}
+
+#[cfg(test)]
+mod tests;

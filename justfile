@@ -1,0 +1,21 @@
+# Short names for what one does every day. `just --list` shows them.
+
+# All checks and tests, as CI runs them.
+test:
+    ./scripts/test
+
+# The speed of this build against its budgets.
+bench:
+    ./scripts/bench
+
+# Formats the sources.
+fmt:
+    cargo fmt --all
+
+# What clippy has to say.
+lint:
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# Whether each case has a test, or says what it waits for.
+cases:
+    cargo test --package outlast-testkit --test tidy cases
