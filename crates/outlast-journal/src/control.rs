@@ -6,6 +6,7 @@
 
 use crate::{FORMAT_VERSION, StopCause};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The command is executing.
 pub const HINT_STARTED: u8 = b's';
@@ -46,7 +47,7 @@ struct Message {
     v: u32,
     verb: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cause: Option<StopCause>,
+    cause: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grace_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +80,7 @@ impl Ask {
                 by,
             } => {
                 "cancel".clone_into(&mut message.verb);
-                message.cause = Some(*cause);
+                message.cause = serde_json::to_value(cause).ok();
                 message.grace_ms = *grace_ms;
                 message.by.clone_from(by);
             }
@@ -105,7 +106,11 @@ impl Ask {
         let message: Message = serde_json::from_slice(line).map_err(AskError::Form)?;
         match message.verb.as_str() {
             "cancel" => Ok(Self::Cancel {
-                cause: message.cause.unwrap_or(StopCause::Cancel),
+                // A cause of a later version is a cancel here: it must not be refused.
+                cause: message
+                    .cause
+                    .and_then(|cause| StopCause::deserialize(cause).ok())
+                    .unwrap_or(StopCause::Cancel),
                 grace_ms: message.grace_ms,
                 by: message.by,
             }),

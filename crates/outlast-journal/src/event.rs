@@ -367,9 +367,24 @@ impl Line {
             "started" => Fact::Started(read(&self.data)?),
             "main_exited" => Fact::MainExited(read(&self.data)?),
             "note" => Fact::Note(read(&self.data)?),
-            "completed" | "failed" => Fact::Ended(Box::new(read(&self.data)?)),
+            "completed" | "failed" => match self.later_end() {
+                Some(end) => Fact::Ended(Box::new(end)),
+                None => Fact::Ended(Box::new(read(&self.data)?)),
+            },
             _ => Fact::Unknown,
         })
+    }
+
+    /// Returns the end whose status only a later version knows, as far as it is told here.
+    ///
+    /// Passed over, it would leave the run without an end, to be closed a second time.
+    fn later_end(&self) -> Option<End> {
+        let word = self.data.get("status")?.as_str()?;
+        if Status::from_word(word).is_some() {
+            return None;
+        }
+        let summary = self.message.clone().unwrap_or_else(|| word.to_owned());
+        Some(End::new(Status::Failed, "unknown", summary))
     }
 }
 

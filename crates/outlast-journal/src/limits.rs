@@ -77,10 +77,9 @@ pub const VIEW_SCAN_BYTES_MAX: u64 = 4 << 20;
 pub const GREP_MATCHES_MAX: usize = 10_000;
 /// Journal space reserved, in bytes, so that the end can be written on a full disk.
 pub const JOURNAL_RESERVE_BYTES: u64 = 16 << 10;
-/// Longest journal line that is read, in bytes; longer ones count as damage.
-pub const JOURNAL_LINE_BYTES_MAX: usize = 1 << 20;
-/// Leftovers named in an end record; the rest is counted. Keeps the end within its reserve.
-pub const LEFTOVERS_NAMED_MAX: usize = 32;
+/// Leftovers, runs inside and unkillable processes named in an end record, of each. Keeps the
+/// end within its reserve: 24 × (120 characters of 4 bytes + 60) is under 13 KiB.
+pub const LEFTOVERS_NAMED_MAX: usize = 24;
 /// Command of a leftover, in characters.
 pub const LEFTOVER_COMMAND_CHARS: usize = 120;
 /// One control message, in bytes: a label, a grace and words.
@@ -101,8 +100,6 @@ pub const KILL_BACKOFF_MS_MAX: u64 = 100;
 pub const NESTED_EXTRA_MS: u64 = 5_000;
 /// A nested run is asked with the outer grace less this, in milliseconds.
 pub const NESTED_GRACE_LESS_MS: u64 = 1_000;
-/// How often a supervisor with leftovers looks whether they are gone, in ms: SIGCHLD tells first.
-pub const LEFTOVER_LOOK_MS: u64 = 10_000;
 /// How long a start waits for its supervisor's answer, in milliseconds.
 pub const START_ANSWER_MS: u64 = 30_000;
 /// How long a start waits for a run with the same key that is being born, in milliseconds.

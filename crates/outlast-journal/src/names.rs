@@ -35,8 +35,6 @@ pub const GAP: &str = "output.gap";
 pub const POLLED: &str = "polled";
 /// Folder of the sessions that were told of the end.
 pub const TOLD: &str = "told";
-/// Numbered descendants of a root run.
-pub const DESCENDANTS: &str = "descendants";
 /// The shell text of a command too long for an argument.
 pub const COMMAND_TEXT: &str = "command";
 

@@ -113,6 +113,12 @@ impl Request {
     /// Fails on the first thing that cannot be made right.
     pub fn check(&self, limits: &Limits, now: Timestamp) -> Result<Checked, RequestError> {
         let command = self.check_command()?;
+        if self.cwd.to_str().is_none() {
+            return Err(RequestError::NotUtf8 {
+                what: "directory",
+                lossy: self.cwd.to_string_lossy().into_owned(),
+            });
+        }
         self.check_environment()?;
         for (what, name) in [
             ("session", &self.session),
@@ -194,7 +200,16 @@ impl Request {
             if name.is_empty() || name.contains(['=', '\0']) {
                 return Err(RequestError::EnvironmentName { name: name.clone() });
             }
-            check_text("environment value", value, limits::ARGUMENT_BYTES_MAX)?;
+            // The kernel takes `NAME=VALUE` as one string.
+            let value_bytes_max = limits::ARGUMENT_BYTES_MAX.saturating_sub(name.len() + 1);
+            check_text("environment value", value, value_bytes_max)?;
+        }
+        for (name, value) in &self.environment {
+            if name.as_bytes().contains(&0) || value.as_bytes().contains(&0) {
+                return Err(RequestError::NulByte {
+                    what: "environment",
+                });
+            }
         }
         let inherited = self.environment.iter();
         let bytes: usize = inherited
@@ -248,9 +263,26 @@ fn clamp(
 ) -> u64 {
     let used = asked.clamp(least, most);
     if used != asked {
-        notices.push(format!("{what} {asked} {unit} was set to {used} {unit}"));
+        let (asked, used) = (amount(asked, unit), amount(used, unit));
+        // Amounts that differ by less than is written would read as the same.
+        let asked = if asked == used {
+            "a little more"
+        } else {
+            &asked
+        };
+        notices.push(format!("{what} of {asked} was set to {used}"));
     }
     used
+}
+
+/// Writes an amount as a person would: times in days or seconds.
+fn amount(number: u64, unit: &str) -> String {
+    const DAY_MS: u64 = 86_400_000;
+    match unit {
+        "ms" if number >= DAY_MS => format!("{} days", number / DAY_MS),
+        "ms" => format!("{} s", number / 1_000),
+        _ => format!("{number} {unit}"),
+    }
 }
 
 /// A request whose own parts fit together.
@@ -359,6 +391,11 @@ impl Advice for RequestError {
                 what: "command", ..
             } => "write the text into a script and run that".to_owned(),
             Self::TooLong { what, .. } => format!("shorten the {what}"),
+            Self::NotUtf8 {
+                what: "directory", ..
+            } => {
+                "start it in another directory and change into this one in a shell text".to_owned()
+            }
             Self::NotUtf8 { .. } => {
                 "run it through a shell text that spells the bytes, such as `$'\\xff'`".to_owned()
             }

@@ -138,6 +138,7 @@ impl State {
                     self.stop = note.stop;
                 }
             }
+            Ok(Fact::Ended(end)) if !end.status.is_ended() => self.damaged_lines += 1,
             Ok(Fact::Ended(end)) => {
                 if self.end.is_none() {
                     self.end = Some(end);

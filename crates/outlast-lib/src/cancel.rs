@@ -45,7 +45,7 @@ pub struct Cancelled {
 #[non_exhaustive]
 pub enum CancelError {
     /// The run cannot be read.
-    #[error("{0}")]
+    #[error(transparent)]
     Read(#[from] ReadError),
     /// The supervisor lives and could not be asked.
     #[error("the supervisor of run `{id}` does not answer")]

@@ -1,9 +1,9 @@
 //! Finds the run that somebody means: by its id, the beginning of it, or its label.
 
 use crate::index::{self, Index, Trouble};
-use crate::list::{self, Looked};
+use crate::list::{self, Glimpse, Looked};
 use crate::{ReadError, Store, read};
-use outlast_journal::{Record, RunId, error::Advice, limits::FIND_CANDIDATES_MAX};
+use outlast_journal::{RunId, error::Advice, limits::FIND_CANDIDATES_MAX};
 
 impl Store {
     /// Returns the run that `typed` means.
@@ -58,9 +58,9 @@ impl Store {
             }
             // Most specs have another label; only the others are worth a look at the journal.
             if read::read_spec(&dir, &id).is_ok_and(|spec| spec.label == wanted.label)
-                && let Looked::Ended(record) | Looked::Live(record) = list::look(self, &dir, &id)
+                && let Looked::Ended(record) | Looked::Live(record, _) = list::look(self, &dir, &id)
             {
-                found.take_label(&record, wanted);
+                found.take_label(&Glimpse::new(&dir, record, 0), wanted);
             }
         }
         Ok(found)
@@ -94,17 +94,15 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn take_label(&mut self, record: &Record, wanted: &Wanted<'_>) {
-        let is_of_project = wanted
-            .project
-            .is_none_or(|project| project == record.project);
-        if record.label != wanted.label || !is_of_project {
+    fn take_label(&mut self, run: &Glimpse, wanted: &Wanted<'_>) {
+        let is_of_project = wanted.project.is_none_or(|project| project == run.project);
+        if run.label != wanted.label || !is_of_project {
             return;
         }
-        if record.status.is_ended() {
-            self.ended.push(record.id);
+        if run.status.is_ended() {
+            self.ended.push(run.id);
         } else {
-            self.live.push(record.id);
+            self.live.push(run.id);
         }
     }
 }
@@ -141,11 +139,11 @@ fn from_index(
         found.by_prefix = index.with_prefix(prefix, FIND_CANDIDATES_MAX)?;
     }
     found.ended = index.with_label(wanted.label, wanted.project, FIND_CANDIDATES_MAX)?;
-    for record in &fresh.records {
-        if wanted.is_prefix_of(&record.id) {
-            found.by_prefix.push(record.id);
+    for run in &fresh.runs {
+        if wanted.is_prefix_of(&run.id) {
+            found.by_prefix.push(run.id);
         }
-        found.take_label(record, wanted);
+        found.take_label(run, wanted);
     }
     for ids in [&mut found.by_prefix, &mut found.ended] {
         ids.sort_unstable();

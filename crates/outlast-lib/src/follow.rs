@@ -1,7 +1,8 @@
 //! Following the output of a run as it comes.
 
 use crate::subscribe::{self, News, Subscription};
-use crate::{ReadError, Store, WaitError};
+use crate::{ReadError, Store, WaitError, wait};
+use outlast_journal::mask::Masker;
 use outlast_journal::{Gap, RunId, names};
 use outlast_supervisor::clock;
 use std::fs::{self, File};
@@ -17,13 +18,14 @@ const CHUNK_BYTES: usize = 64 << 10;
 const LOOK_MS: u64 = 10;
 
 /// A reader that stays at the end of a log.
-#[derive(Debug)]
 pub struct Follow<'a> {
     store: &'a Store,
     id: RunId,
     dir: PathBuf,
     at: u64,
+    mark_ms: Option<u64>,
     subscription: Option<Subscription>,
+    masker: Option<Masker>,
     is_last_look: bool,
 }
 
@@ -44,16 +46,38 @@ pub enum Followed {
 }
 
 impl Store {
-    /// Follows the output of a run from the byte `from` on.
+    /// Follows the output of a run from the byte `from` on, its secrets masked.
+    ///
+    /// Of a run that has secrets, the end of a line that is not ended yet is held back for as
+    /// long as it could be the beginning of one.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no such run, or what its secrets are known by cannot be read.
+    pub fn follow(&self, id: &RunId, from: u64) -> Result<Follow<'_>, ReadError> {
+        let spec = self.spec(id)?;
+        let mut follow = self.follow_raw(id, from)?;
+        if !spec.secrets.is_empty() {
+            let key = self.key().map_err(|error| {
+                crate::read::unreadable(&self.root().join(names::STORE_KEY), error)
+            })?;
+            follow.masker = Some(Masker::new(&key, &spec.secrets));
+        }
+        Ok(follow)
+    }
+
+    /// Follows the output of a run from the byte `from` on, byte for byte as it is kept.
     ///
     /// # Errors
     ///
     /// Fails when there is no such run.
-    pub fn follow(&self, id: &RunId, from: u64) -> Result<Follow<'_>, ReadError> {
+    pub fn follow_raw(&self, id: &RunId, from: u64) -> Result<Follow<'_>, ReadError> {
         let dir = self.existing_dir(id)?;
         Ok(Follow {
+            masker: None,
             store: self,
             id: *id,
+            mark_ms: wait::mark_ms(&self.spec(id)?),
             subscription: Subscription::open(&dir, true),
             dir,
             at: from,
@@ -68,7 +92,7 @@ impl Follow<'_> {
         self.at
     }
 
-    /// Waits for output and puts it into `buffer`, which is emptied first: bytes as they came.
+    /// Waits for output and puts it into `buffer`, which is emptied first.
     ///
     /// Memory is bounded by 64 KiB whatever the run writes. Waiting costs no CPU.
     ///
@@ -81,8 +105,10 @@ impl Follow<'_> {
         interrupt: Option<BorrowedFd<'_>>,
     ) -> Result<Followed, WaitError> {
         loop {
-            if let Some(output) = self.read(buffer)? {
+            if self.mark_ms.is_some() {
                 self.store.mark_read(&self.id);
+            }
+            if let Some(output) = self.read(buffer)? {
                 return Ok(output);
             }
             if self.is_last_look {
@@ -102,7 +128,9 @@ impl Follow<'_> {
             }
             // With nobody to hear from, the supervisor is leaving or just coming up.
             let blind = self.subscription.is_none();
-            let until = blind.then(|| clock::monotonic_ms() + LOOK_MS);
+            let look = blind.then_some(LOOK_MS);
+            let first = [look, self.mark_ms].into_iter().flatten().min();
+            let until = first.map(|ms| clock::monotonic_ms() + ms);
             let listening: Vec<&Subscription> = self.subscription.iter().collect();
             if subscribe::sleep(&listening, interrupt, until)? {
                 return Ok(Followed::Interrupted);
@@ -132,15 +160,33 @@ impl Follow<'_> {
                 Some(gap) if end > gap.from => {
                     buffer.truncate(usize::try_from(gap.from - self.at).unwrap_or(0));
                 }
-                Some(_) | None => {}
+                Some(_) | None => buffer.truncate(self.showable(buffer)),
             }
             if buffer.is_empty() {
                 return Ok(None);
             }
             let from_byte = self.at;
             self.at += buffer.len() as u64;
+            if let Some(masker) = &self.masker {
+                *buffer = masker.mask(buffer).into_owned();
+            }
             return Ok(Some(Followed::Output { from_byte, skipped }));
         }
+    }
+}
+
+impl Follow<'_> {
+    /// Returns how many of `bytes` can be shown without showing the beginning of a secret.
+    fn showable(&self, bytes: &[u8]) -> usize {
+        let Some(masker) = self.masker.as_ref().filter(|_| !self.is_last_look) else {
+            return bytes.len();
+        };
+        let line_end = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let held_back = masker.longest().saturating_sub(1);
+        line_end.max(bytes.len().saturating_sub(held_back))
     }
 }
 

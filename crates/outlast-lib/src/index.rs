@@ -26,6 +26,12 @@ use std::time::Duration;
 /// The schema that this program writes.
 const SCHEMA: i64 = 1;
 
+/// Pages of the log that a commit leaves: read in 0.2 ms at the next opening.
+const LOG_PAGES: i64 = 64;
+
+/// Memory for a fill, in KiB with SQLite's sign: less writes pages again and again.
+const FILL_CACHE: i64 = -65_536;
+
 const TABLES: &str = "
 CREATE TABLE runs(
     id TEXT PRIMARY KEY NOT NULL,
@@ -35,20 +41,23 @@ CREATE TABLE runs(
     label TEXT NOT NULL,
     status TEXT NOT NULL,
     updated INTEGER NOT NULL,
+    journal_bytes INTEGER NOT NULL,
     is_told INTEGER NOT NULL,
     is_told_own INTEGER NOT NULL,
     has_leftovers INTEGER NOT NULL,
     record TEXT
 );
-CREATE INDEX runs_all ON runs(status, updated, id);
-CREATE INDEX runs_of_project ON runs(project, status, updated, id);
-CREATE INDEX runs_of_session ON runs(session, status, updated, id);
-CREATE INDEX runs_of_label ON runs(label, project);
-CREATE INDEX runs_of_month ON runs(month);
-CREATE INDEX untold_of_project ON runs(project, updated, id)
+CREATE INDEX ended ON runs(status, updated, id, month) WHERE record IS NOT NULL;
+CREATE INDEX ended_of_project ON runs(project, status, updated, id, month)
+    WHERE record IS NOT NULL;
+CREATE INDEX ended_of_session ON runs(session, status, updated, id, month)
+    WHERE record IS NOT NULL;
+CREATE INDEX untold_of_project ON runs(project, updated, id, month)
     WHERE is_told = 0 AND record IS NOT NULL;
-CREATE INDEX untold_of_session ON runs(session, updated, id)
+CREATE INDEX untold_of_session ON runs(session, updated, id, month)
     WHERE is_told_own = 0 AND record IS NOT NULL;
+CREATE INDEX labels ON runs(label, project);
+CREATE INDEX live ON runs(id) WHERE record IS NULL;
 CREATE INDEX with_leftovers ON runs(id) WHERE has_leftovers = 1;
 CREATE TABLE pending(id TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
 CREATE TABLE progress(
@@ -109,8 +118,10 @@ impl Index {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.busy_timeout(Duration::from_millis(limits::INDEX_BUSY_MS))?;
-        // Else the last one to close would sync the disk, at each listing.
+        // Else the last one to close would sync the disk, at each list that wrote a row.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // The first one to open reads the whole log, so it is kept short.
+        connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
         let mut index = Self { connection };
         let schema = index.schema()?;
         // SQLite opens its log by name, at the first read: it must be this file's own.
@@ -146,6 +157,8 @@ impl Index {
         if mode != "wal" {
             return Err(Trouble::Unavailable(format!("its journal mode is {mode}")));
         }
+        self.connection
+            .pragma_update(None, "cache_size", FILL_CACHE)?;
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -157,11 +170,23 @@ impl Index {
         sync::fill(&transaction, store)?;
         transaction.pragma_update(None, "user_version", SCHEMA)?;
         transaction.commit()?;
+        self.empty_log();
         Ok(())
+    }
+
+    /// Moves a long log into the database, so that later openings need not read it.
+    fn empty_log(&self) {
+        let emptied = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        // While another one reads, it stays: slower, and as right.
+        drop(emptied);
     }
 
     /// Empties the tables and fills them anew; returns how many runs there are, and what is damaged.
     pub(crate) fn refill(&mut self, store: &Store) -> Result<(u64, Vec<Damage>), Trouble> {
+        self.connection
+            .pragma_update(None, "cache_size", FILL_CACHE)?;
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -171,6 +196,7 @@ impl Index {
         )?;
         let filled = sync::fill(&transaction, store)?;
         transaction.commit()?;
+        self.empty_log();
         Ok(filled)
     }
 }

@@ -5,6 +5,11 @@
 //! absent. How a run is carried out is the supervisor's business, which this
 //! crate only launches.
 
+/// The guide's code, compiled with the documentation's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/embedding.md")]
+struct Guide;
+
 mod cancel;
 mod find;
 mod follow;

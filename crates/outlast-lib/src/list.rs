@@ -4,10 +4,11 @@
 //! an index everything is read from the directories: slower, the same result.
 
 use crate::index::{self, Filter, Fresh, Index, Stored, Trouble};
-use crate::{ReadError, Store};
+use crate::{ReadError, Store, read};
 use outlast_journal::{Record, RunId, Status, Timestamp, error::Advice, names};
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which runs are asked for.
@@ -92,10 +93,10 @@ impl Store {
             let fresh = index.sync(self)?;
             let mut total = index.count_ended(session)?;
             let mut running = 0;
-            for record in fresh.records.iter().filter(|record| filter.has(record)) {
-                running += u64::from(!record.status.is_ended());
+            for run in fresh.runs.iter().filter(|run| filter.has_run(run)) {
+                running += u64::from(!run.status.is_ended());
                 // A run that ended just now is among the rows, if these could be written.
-                total += u64::from(!index.is_ended(&record.id)?);
+                total += u64::from(!index.is_ended(&run.id)?);
             }
             Ok(Counts { running, total })
         });
@@ -116,10 +117,12 @@ impl Store {
         let room = limit.saturating_mul(2).saturating_add(1_000);
         for (id, dir) in self.run_dirs()? {
             match look(self, &dir, &id) {
-                Looked::Ended(record) | Looked::Live(record) if filter.has(&record) => {
-                    listing.records.push(*record);
+                Looked::Ended(record) | Looked::Live(record, _) => {
+                    if filter.has(&record.project, record.session.as_deref(), record.status) {
+                        listing.records.push(*record);
+                    }
                 }
-                Looked::Ended(_) | Looked::Live(_) | Looked::Gone => {}
+                Looked::Gone => {}
                 Looked::Damaged(damage) => listing.damaged.push(damage),
             }
             if listing.records.len() >= room {
@@ -131,12 +134,45 @@ impl Store {
     }
 }
 
+/// What a list has to know of a run to sort it in.
+#[derive(Clone, Debug)]
+pub(crate) struct Glimpse {
+    pub(crate) id: RunId,
+    pub(crate) dir: PathBuf,
+    pub(crate) project: String,
+    pub(crate) session: Option<String>,
+    pub(crate) label: String,
+    pub(crate) status: Status,
+    pub(crate) updated: Timestamp,
+    /// Bytes of the journal that say so.
+    pub(crate) journal_bytes: u64,
+    /// The whole record, if it was read.
+    pub(crate) record: Option<Box<Record>>,
+}
+
+impl Glimpse {
+    pub(crate) fn new(dir: &Path, record: Box<Record>, journal_bytes: u64) -> Self {
+        Self {
+            id: record.id,
+            dir: dir.to_owned(),
+            project: record.project.clone(),
+            session: record.session.clone(),
+            label: record.label.clone(),
+            status: record.status,
+            updated: record.updated,
+            journal_bytes,
+            record: Some(record),
+        }
+    }
+}
+
 /// A run as a list looks at it.
 pub(crate) enum Looked {
     /// It ended, and its journal says so.
     Ended(Box<Record>),
-    /// It is to be looked at again: it has not ended, or its end could not be written.
-    Live(Box<Record>),
+    /// It is to be looked at again: it has not ended, or its end could not be written. So many
+    /// bytes of its journal were read.
+    Live(Box<Record>, u64),
     /// It was removed.
     Gone,
     /// It cannot be read.
@@ -151,7 +187,7 @@ pub(crate) fn look(store: &Store, dir: &Path, id: &RunId) -> Looked {
             if seen.state.is_ended() && seen.unwritten.is_none() {
                 Looked::Ended(record)
             } else {
-                Looked::Live(record)
+                Looked::Live(record, seen.journal_bytes)
             }
         }
         Err(ReadError::NotFound { .. }) => Looked::Gone,
@@ -166,6 +202,21 @@ pub(crate) fn look(store: &Store, dir: &Path, id: &RunId) -> Looked {
     }
 }
 
+/// Returns when the log of a live run last grew, if nothing else of the run can have changed:
+/// its lock is held, and its journal has `journal_bytes` as at the last look.
+///
+/// With a thousand live runs, this is what makes a list quick.
+pub(crate) fn unchanged(dir: &Path, journal_bytes: u64) -> Option<Timestamp> {
+    let journal = fs::metadata(dir.join(names::JOURNAL)).ok()?;
+    let is_same = journal.len() == journal_bytes && read::is_supervised(dir).unwrap_or(false);
+    let log = fs::metadata(dir.join(names::OUTPUT)).ok();
+    is_same.then(|| {
+        log.as_ref()
+            .and_then(read::last_output_at)
+            .unwrap_or_default()
+    })
+}
+
 /// Sorts newest first and cuts.
 fn cut(listing: &mut Listing, limit: usize) {
     let records = &mut listing.records;
@@ -174,16 +225,16 @@ fn cut(listing: &mut Listing, limit: usize) {
     records.truncate(limit);
 }
 
-/// One line of a list that is not read yet.
+/// One line of a list that may not be read yet.
 enum Entry {
-    Fresh(Box<Record>),
+    Fresh(Box<Glimpse>),
     Stored(Stored),
 }
 
 impl Entry {
     fn order(&self) -> (Timestamp, RunId) {
         match self {
-            Self::Fresh(record) => (record.updated, record.id),
+            Self::Fresh(run) => (run.updated, run.id),
             Self::Stored(stored) => (stored.updated, stored.id),
         }
     }
@@ -195,12 +246,9 @@ fn from_index(
     filter: &Filter<'_>,
     limit: usize,
 ) -> Result<Listing, Trouble> {
-    let Fresh { records, damaged } = index.sync(store)?;
-    let read: HashSet<RunId> = records.iter().map(|record| record.id).collect();
-    let fresh: Vec<Record> = records
-        .into_iter()
-        .filter(|record| filter.has(record))
-        .collect();
+    let Fresh { runs, damaged } = index.sync(store)?;
+    let read: HashSet<RunId> = runs.iter().map(|run| run.id).collect();
+    let fresh: Vec<Glimpse> = runs.into_iter().filter(|run| filter.has_run(run)).collect();
     let mut gone: HashSet<RunId> = HashSet::new();
     loop {
         let count = limit
@@ -209,27 +257,26 @@ fn from_index(
             .saturating_add(gone.len());
         let stored = index.newest(filter, count)?.into_iter();
         let mut entries: Vec<Entry> = stored
-            .filter(|stored| !read.contains(&stored.id) && !gone.contains(&stored.id))
+            .filter(|stored| !read.contains(&stored.id))
             .map(Entry::Stored)
             .chain(fresh.iter().cloned().map(Box::new).map(Entry::Fresh))
+            .filter(|entry| !gone.contains(&entry.order().1))
             .collect();
         entries.sort_by_key(|entry| Reverse(entry.order()));
         let more = entries.len() > limit;
         entries.truncate(limit);
-        let lost: Vec<RunId> = entries
-            .iter()
-            .filter_map(|entry| match entry {
-                Entry::Stored(stored) => (!dir_of(store, stored).exists()).then_some(stored.id),
-                Entry::Fresh(_) => None,
-            })
-            .collect();
+        let mut records = Vec::with_capacity(entries.len());
+        let mut lost = Vec::new();
+        for entry in entries {
+            let (_, id) = entry.order();
+            match load(store, index, entry)? {
+                Some(record) => records.push(record),
+                None => lost.push(id),
+            }
+        }
         if lost.is_empty() {
-            let records = entries.into_iter().map(|entry| match entry {
-                Entry::Fresh(record) => Ok(*record),
-                Entry::Stored(stored) => load(store, index, &stored),
-            });
             return Ok(Listing {
-                records: records.collect::<Result<_, _>>()?,
+                records,
                 more,
                 damaged,
             });
@@ -245,23 +292,36 @@ pub(crate) fn dir_of(store: &Store, stored: &Stored) -> PathBuf {
     runs.join(&stored.month).join(stored.id.as_str())
 }
 
-/// Returns the record of an ended run, read again where it can still change.
-pub(crate) fn load(store: &Store, index: &Index, stored: &Stored) -> Result<Record, Trouble> {
-    let kept = index.record(stored)?;
-    if kept.leftovers.is_empty() {
-        return Ok(kept);
-    }
-    let dir = dir_of(store, stored);
-    match look(store, &dir, &stored.id) {
-        Looked::Ended(now) | Looked::Live(now) => {
-            let is_over =
-                now.leftovers.is_empty() && !crate::read::is_supervised(&dir).unwrap_or(true);
-            if is_over {
+/// Returns the record of a run; `None` when the run is gone.
+fn load(store: &Store, index: &Index, entry: Entry) -> Result<Option<Record>, Trouble> {
+    let (dir, id, kept) = match entry {
+        Entry::Fresh(run) => match run.record {
+            Some(record) => return Ok(Some(*record)),
+            None => (run.dir, run.id, None),
+        },
+        Entry::Stored(stored) => {
+            let dir = dir_of(store, &stored);
+            if !dir.exists() {
+                return Ok(None);
+            }
+            let kept = index.record(&stored)?;
+            if kept.leftovers.is_empty() {
+                return Ok(Some(kept));
+            }
+            // What is left of it can still write and end.
+            (dir, stored.id, Some(kept))
+        }
+    };
+    match look(store, &dir, &id) {
+        Looked::Ended(now) | Looked::Live(now, _) => {
+            let is_settled = kept.is_some() && now.leftovers.is_empty();
+            if is_settled && !read::is_supervised(&dir).unwrap_or(true) {
                 index.put(&dir, &now)?;
             }
-            Ok(*now)
+            Ok(Some(*now))
         }
-        Looked::Gone | Looked::Damaged(_) => Ok(kept),
+        Looked::Damaged(_) => Ok(kept),
+        Looked::Gone => Ok(None),
     }
 }
 

@@ -54,10 +54,11 @@ impl Store {
     ) -> Result<Vec<ShortRecord>, ReadError> {
         let indexed = index::with_index(self, &mut Vec::new(), |index| {
             let fresh = index.sync(self)?;
-            let read: HashSet<RunId> = fresh.records.iter().map(|record| record.id).collect();
-            let mut untold: Vec<Record> = fresh
-                .records
-                .into_iter()
+            let read: HashSet<RunId> = fresh.runs.iter().map(|run| run.id).collect();
+            // An end that was just seen comes with its record.
+            let records = fresh.runs.into_iter().filter_map(|run| run.record);
+            let mut untold: Vec<Record> = records
+                .map(|record| *record)
                 .filter(|record| scope.has(record) && self.is_untold(record, scope))
                 .collect();
             let (of_session, name) = match scope {

@@ -7,8 +7,8 @@
 use crate::settle::{self, Settled};
 use crate::{Store, sweep};
 use outlast_journal::{
-    Event, Gap, LeftoverRecord, Line, Live, Record, RunId, Seq, Spec, SpecError, State, Status,
-    Timestamp, error::Advice, limits, mask::Masker, names, text,
+    Event, Gap, LeftoverRecord, Line, Live, ProcessRef, Record, RunId, Seq, Spec, SpecError, State,
+    Status, Timestamp, error::Advice, limits, mask::Masker, names, text,
 };
 use outlast_supervisor::{clock, fsio, lock, process};
 use std::fs::{self, File};
@@ -38,6 +38,8 @@ pub(crate) struct Seen {
     pub(crate) spec: Spec,
     /// What its journal adds up to.
     pub(crate) state: State,
+    /// How many bytes of the journal that was; 0 when it was read more than once.
+    pub(crate) journal_bytes: u64,
     /// The end that could not be written into the journal of a run that is dead.
     pub(crate) unwritten: Option<Box<Line>>,
 }
@@ -108,10 +110,11 @@ impl Store {
     /// Returns the run in `dir` as its files tell, settled if its supervisor is gone.
     pub(crate) fn look(&self, dir: &Path, id: &RunId) -> Result<Seen, ReadError> {
         let spec = read_spec(dir, id)?;
-        let state = State::fold(&read_journal(dir)?);
+        let journal = read_journal(dir)?;
         let mut seen = Seen {
             spec,
-            state,
+            state: State::fold(&journal),
+            journal_bytes: u64::try_from(journal.len()).unwrap_or(0),
             unwritten: None,
         };
         // The lock is looked at after the journal: a supervisor writes its end before it
@@ -128,6 +131,7 @@ impl Store {
                 ReadError::NotFound { id: *id }
             }
         })?;
+        seen.journal_bytes = 0;
         match settled {
             Settled::Alive(state) | Settled::Ended(state) => seen.state = state,
             Settled::Unwritten(state, line) => {
@@ -150,7 +154,7 @@ impl Store {
             last_output_at: log.as_ref().and_then(last_output_at),
             last_line: (!is_ended).then(|| self.last_line_of(dir, spec)).flatten(),
             elapsed_ms: elapsed_ms(state).filter(|_| !is_ended),
-            leftovers: leftovers_now(state),
+            leftovers: leftovers_now(state).map(|alive| self.leftovers(spec, &alive)),
             queue_position: (status == Status::Queued)
                 .then(|| self.queue_position(spec))
                 .flatten(),
@@ -166,12 +170,33 @@ impl Store {
         let mut tail = vec![0; usize::try_from(bytes - from).ok()?];
         log.read_exact_at(&mut tail, from).ok()?;
         if !spec.secrets.is_empty() {
-            // What cannot be masked is not shown.
-            let masker = Masker::new(&self.key().ok()?, &spec.secrets);
-            tail = masker.mask(&tail).into_owned();
+            tail = self.masker(spec)?.mask(&tail).into_owned();
         }
         let line = text::last_line(&tail)?;
         Some(text::cut_chars(&line, limits::SUMMARY_CHARS))
+    }
+
+    /// Returns what masks the secrets of a run; `None` where they cannot be, and what may hold
+    /// them is not to be shown.
+    pub(crate) fn masker(&self, spec: &Spec) -> Option<Masker> {
+        if spec.secrets.is_empty() {
+            return Some(Masker::new(&[0; 32], &[]));
+        }
+        Some(Masker::new(&self.key().ok()?, &spec.secrets))
+    }
+
+    /// Returns processes as they are now: at the end of the run, one may have been a copy of
+    /// its parent still.
+    fn leftovers(&self, spec: &Spec, alive: &[ProcessRef]) -> Vec<LeftoverRecord> {
+        if alive.is_empty() {
+            return Vec::new();
+        }
+        let masker = self.masker(spec);
+        let named = alive.iter().map(|process| LeftoverRecord {
+            pid: process.pid,
+            command: process::command(process.pid, masker.as_ref()),
+        });
+        named.collect()
     }
 
     fn queue_position(&self, spec: &Spec) -> Option<u64> {
@@ -263,7 +288,7 @@ fn elapsed_ms(state: &State) -> Option<u64> {
 }
 
 /// Returns which of the processes named in the end are alive; `None` where that cannot be seen.
-fn leftovers_now(state: &State) -> Option<Vec<LeftoverRecord>> {
+fn leftovers_now(state: &State) -> Option<Vec<ProcessRef>> {
     let end = state.end.as_deref()?;
     let claimed = state.claimed.as_ref()?;
     if end.leftovers.is_empty() {
@@ -275,22 +300,12 @@ fn leftovers_now(state: &State) -> Option<Vec<LeftoverRecord>> {
     if !sweep::is_this_namespace(claimed) {
         return None;
     }
-    let alive = end
-        .leftovers
-        .iter()
-        .filter(|left| process::is_alive(left.process));
-    Some(
-        alive
-            .map(|left| LeftoverRecord {
-                pid: left.process.pid,
-                command: left.command.clone(),
-            })
-            .collect(),
-    )
+    let named = end.leftovers.iter().map(|left| left.process);
+    Some(named.filter(|one| process::is_alive(*one)).collect())
 }
 
 /// Returns the processes named in the end that are known to be alive.
-pub(crate) fn leftovers_alive(state: &State) -> Vec<LeftoverRecord> {
+pub(crate) fn leftovers_alive(state: &State) -> Vec<ProcessRef> {
     leftovers_now(state).unwrap_or_default()
 }
 

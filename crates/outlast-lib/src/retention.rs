@@ -294,7 +294,7 @@ pub enum RemoveError {
         id: RunId,
     },
     /// It ended, and processes of it are alive.
-    #[error("run `{id}` has ended and {} of its processes are alive", pids.len())]
+    #[error("run `{id}` has ended and {}", still_alive(pids.len()))]
     LeftoversAlive {
         /// The run.
         id: RunId,
@@ -319,6 +319,13 @@ pub enum RemoveError {
         #[from]
         source: ReadError,
     },
+}
+
+fn still_alive(count: usize) -> String {
+    match count {
+        1 => "1 of its processes is alive".to_owned(),
+        _ => format!("{count} of its processes are alive"),
+    }
 }
 
 impl Advice for RemoveError {

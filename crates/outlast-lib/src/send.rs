@@ -16,7 +16,7 @@ const ANSWER_EXTRA_MS: u64 = 5_000;
 #[non_exhaustive]
 pub enum SendError {
     /// The run cannot be read.
-    #[error("{0}")]
+    #[error(transparent)]
     Read(#[from] ReadError),
     /// The run was started without an open stdin.
     #[error("run `{id}` has no open stdin")]

@@ -67,7 +67,7 @@ fn read_state(dir: &Path) -> io::Result<State> {
 
 /// Returns the state with its end, and the line that says the end.
 fn close(store: &Store, dir: &Path, spec: &Spec, mut state: State) -> (State, Box<Line>) {
-    let look = sweep::look(&spec.id, &state);
+    let look = sweep::look(&spec.id, &state, store.masker(spec).as_ref());
     let log = fs::metadata(dir.join(names::OUTPUT)).ok();
     let mut end = end(&state, &look);
     end.output_bytes = log.as_ref().map_or(0, fs::Metadata::len);

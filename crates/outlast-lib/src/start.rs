@@ -1,8 +1,8 @@
 //! Starting a run: everything is checked and bound before anybody can see it.
 //!
-//! The order is the promise (`docs/decisions`): key, folder under a hidden name,
-//! lock, places, spec, key's link, rename, launch. A crash between any two of
-//! these leaves nothing that a reader could take for a run that lives.
+//! The order is the promise (`docs/decisions`): a look at the key, folder under a
+//! hidden name, lock, key's link, places, spec, rename, launch. A crash between any
+//! two of these leaves nothing that a reader could take for a run that lives.
 
 mod ancestry;
 mod birth;
@@ -14,7 +14,8 @@ mod shell;
 
 pub use error::StartError;
 
-use crate::Store;
+use crate::{Access, Store};
+use ancestry::Parent;
 use birth::Birth;
 use keys::Look;
 use outlast_journal::control::Answer;
@@ -23,7 +24,7 @@ use outlast_journal::{
     text,
 };
 use outlast_supervisor::launch::{self, Launch, LaunchError};
-use outlast_supervisor::{clock, fsio};
+use outlast_supervisor::{clock, fault, fsio};
 use serde_json::json;
 use std::ffi::OsString;
 use std::os::fd::AsFd;
@@ -74,10 +75,14 @@ impl Store {
         if !outlast_supervisor::is_initialised() {
             return Err(StartError::NotInitialised);
         }
-        if !self.is_writable() {
-            return Err(StartError::ReadOnly {
-                path: self.root().to_owned(),
-            });
+        match self.access() {
+            Access::Full => {}
+            Access::Newer { version } => return Err(StartError::StoreNewer { version }),
+            Access::ReadOnly => {
+                return Err(StartError::ReadOnly {
+                    path: self.root().to_owned(),
+                });
+            }
         }
         let checked = request.check(self.limits(), clock::now())?;
         if request.lifetime == Lifetime::Session && request.holder.is_none() {
@@ -131,35 +136,60 @@ impl Store {
         let environment = environment::build(request);
         let parent = ancestry::find(self, request)?;
         let mut birth = Birth::begin(self)?;
-        let pools = pools::of(self, request, parent.as_ref());
-        birth.take_places(self, request, checked, &pools, parent.as_ref())?;
-        let argv = self.words(request, &environment, &mut birth)?;
-        let spec = Spec {
-            argv,
-            parent: parent.as_ref().map(|parent| parent.id),
-            root: parent.as_ref().map(|parent| parent.root),
-            depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
-            pools,
-            queue: birth.queue.clone(),
-            env_names: environment::names(&environment),
-            secrets: self.secrets(request, &environment)?,
-            key: key.map(|key| key.name.clone()),
-            request_hash: key.map(|key| key.request_hash.clone()),
-            ..plain_spec(request, checked, &birth)
-        };
-        birth.write_spec(&spec)?;
+        // Before the places: a start that loses the key is to find the run that has it, not
+        // to be refused since that run holds the last place.
         if let Some(key) = key
             && !keys::claim(self, &key.name, &birth.id)?
         {
             return Ok(None);
         }
-        if let Err(error) = birth.show(self) {
+        fault::point("key_made");
+        let bound = Bound {
+            environment: &environment,
+            parent: parent.as_ref(),
+        };
+        let made = self.make(request, checked, key, &bound, &mut birth);
+        let shown = made.and_then(|spec| birth.show(self).map(|()| spec));
+        let spec = shown.inspect_err(|_| {
             birth.forget_key(self, key.map(|key| key.name.as_str()));
-            return Err(error);
-        }
+        })?;
         let environment = environment::with_run(environment, &birth.id);
         let answer = birth.launch(&environment);
         self.settle_start(birth, &spec, answer, checked).map(Some)
+    }
+
+    /// Takes the places of a run that is being born and writes down what is bound.
+    fn make(
+        &self,
+        request: &Request,
+        checked: &Checked,
+        key: Option<&Key>,
+        bound: &Bound<'_>,
+        birth: &mut Birth,
+    ) -> Result<Spec, StartError> {
+        let Bound {
+            environment,
+            parent,
+        } = bound;
+        let pools = pools::of(self, request, *parent);
+        birth.take_places(self, request, checked, &pools, *parent)?;
+        fault::point("placed");
+        let argv = Self::words(request, environment, birth)?;
+        let spec = Spec {
+            argv,
+            parent: parent.map(|parent| parent.id),
+            root: parent.map(|parent| parent.root),
+            depth: parent.map_or(0, |parent| parent.depth + 1),
+            pools,
+            queue: birth.queue.clone(),
+            env_names: environment::names(environment),
+            secrets: self.secrets(request, environment)?,
+            key: key.map(|key| key.name.clone()),
+            request_hash: key.map(|key| key.request_hash.clone()),
+            ..plain_spec(request, checked, birth)
+        };
+        birth.write_spec(&spec)?;
+        Ok(spec)
     }
 
     fn settle_start(
@@ -269,7 +299,6 @@ impl Store {
 
     /// Returns the words to execute; a text too long for an argument goes into a file.
     fn words(
-        &self,
         request: &Request,
         environment: &[(OsString, OsString)],
         birth: &mut Birth,
@@ -307,6 +336,12 @@ impl Store {
 struct Key {
     name: String,
     request_hash: String,
+}
+
+/// What a run gets from its caller's surroundings.
+struct Bound<'a> {
+    environment: &'a [(OsString, OsString)],
+    parent: Option<&'a Parent>,
 }
 
 /// Returns what of a spec follows from the request alone.

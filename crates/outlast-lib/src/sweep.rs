@@ -5,9 +5,11 @@
 //! have supervisors of their own and are left to them.
 
 use crate::Store;
+use outlast_journal::mask::Masker;
 use outlast_journal::{Claimed, Leftover, ProcessRef, RunId, State, limits, names};
 use outlast_supervisor::{clock, process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
@@ -55,7 +57,9 @@ pub(crate) fn is_this_namespace(claimed: &Claimed) -> bool {
 }
 
 /// Looks for the processes of the run that has `state`. Kills nothing.
-pub(crate) fn look(id: &RunId, state: &State) -> Look {
+///
+/// Without a masker they are named, and their command lines not shown.
+pub(crate) fn look(id: &RunId, state: &State, masker: Option<&Masker>) -> Look {
     let Some(claimed) = &state.claimed else {
         // A supervisor says that it has the run before it executes anything.
         return Look::Processes(Vec::new());
@@ -66,19 +70,31 @@ pub(crate) fn look(id: &RunId, state: &State) -> Look {
     if !is_this_namespace(claimed) {
         return Look::OtherNamespace;
     }
+    let mut found: Vec<Leftover> = tree(id, state)
+        .map(|process| Leftover {
+            process,
+            command: process::command(process.pid, masker),
+        })
+        .collect();
+    found.reverse();
+    Look::Processes(found)
+}
+
+/// Returns the live processes of a run of this boot and PID namespace but this one, newest first.
+///
+/// Each is looked at when it is asked for. In a tree that forks all the time, the newest
+/// processes are the ones that have not forked yet.
+fn tree(id: &RunId, state: &State) -> impl Iterator<Item = ProcessRef> {
+    let own = process::own().pid;
     let main = state.started.as_ref().map(|started| started.main);
     let named = state.end.iter().flat_map(|end| &end.leftovers);
     let named: HashSet<ProcessRef> = named.map(|left| left.process).collect();
-    let found = process::all()
-        .into_iter()
-        .filter_map(process::current)
-        .filter(|one| named.contains(one) || is_of_tree(*one, id, main))
-        .filter(|one| one.pid != process::own().pid && process::is_alive(*one))
-        .map(|one| Leftover {
-            process: one,
-            command: process::command(one.pid),
-        });
-    Look::Processes(found.collect())
+    let mut all = process::all();
+    all.sort_unstable_by_key(|pid| Reverse(*pid));
+    let alive = all.into_iter().filter_map(process::current);
+    alive
+        .filter(move |one| one.pid != own && process::is_alive(*one))
+        .filter(move |one| named.contains(one) || is_of_tree(*one, id, main))
 }
 
 /// Returns the runs started inside `id` whose supervisors live in the store at `root`.
@@ -130,23 +146,26 @@ fn cookie_of(pid: i32) -> Option<Vec<u8>> {
 
 const TERM: i32 = rustix::process::Signal::TERM.as_raw();
 const CONT: i32 = rustix::process::Signal::CONT.as_raw();
+const STOP: i32 = rustix::process::Signal::STOP.as_raw();
 const KILL: i32 = rustix::process::Signal::KILL.as_raw();
 
 fn stop(id: &RunId, state: &State, grace_ms: u64) -> usize {
+    let is_here = |claimed| is_this_boot(claimed) && is_this_namespace(claimed);
+    if !state.claimed.as_ref().is_some_and(is_here) {
+        return 0;
+    }
     let spared = own_line();
-    let find = || match look(id, state) {
-        Look::Processes(found) => found
-            .into_iter()
-            .map(|left| left.process)
-            .filter(|one| !spared.contains(&one.pid))
-            .collect(),
-        Look::OtherBoot | Look::OtherNamespace => Vec::new(),
-    };
+    let find = || tree(id, state).filter(|one| !spared.contains(&one.pid));
     let mut stopped = HashSet::new();
     let begun = clock::monotonic_ms();
     if grace_ms > 0 {
-        let found: Vec<ProcessRef> = find();
-        signal_all(&found, &[TERM, CONT]);
+        let mut found: Vec<ProcessRef> = find().collect();
+        // Parents first: a shell whose child ends before it would go on with its next command.
+        found.reverse();
+        for one in &found {
+            signal(*one, TERM);
+            signal(*one, CONT);
+        }
         wait_all(&found, begun.saturating_add(grace_ms));
         let gone = found.into_iter().filter(|one| !process::is_alive(*one));
         stopped.extend(gone);
@@ -155,15 +174,24 @@ fn stop(id: &RunId, state: &State, grace_ms: u64) -> usize {
     let mut empty_looks = 0;
     // A process may fork while it is being looked for, so one empty look proves nothing.
     while empty_looks < 2 && clock::monotonic_ms() < give_up {
-        let found: Vec<ProcessRef> = find();
+        // Each is frozen as soon as it is found, then all are killed: no parent goes on, and
+        // little is forked meanwhile.
+        let found: Vec<ProcessRef> = find().inspect(|one| signal(*one, STOP)).collect();
+        for one in &found {
+            signal(*one, KILL);
+        }
         empty_looks = if found.is_empty() { empty_looks + 1 } else { 0 };
-        signal_all(&found, &[KILL]);
         let pause = clock::monotonic_ms().saturating_add(limits::KILL_BACKOFF_MS_MAX);
         wait_all(&found, pause.min(give_up));
         let gone = found.into_iter().filter(|one| !process::is_alive(*one));
         stopped.extend(gone);
     }
     stopped.len()
+}
+
+fn signal(one: ProcessRef, signal: i32) {
+    // What may not be signalled shows as still alive afterwards.
+    process::signal(one, signal).ok();
 }
 
 /// Returns this process and those above it.
@@ -178,15 +206,6 @@ fn own_line() -> HashSet<i32> {
         above = process::parent(pid);
     }
     line
-}
-
-fn signal_all(processes: &[ProcessRef], signals: &[i32]) {
-    for one in processes {
-        for signal in signals {
-            // What may not be signalled shows as still alive afterwards.
-            process::signal(*one, *signal).ok();
-        }
-    }
 }
 
 /// Waits until none of `processes` is alive or the monotonic clock shows `until_ms`.

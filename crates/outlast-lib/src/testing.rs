@@ -10,19 +10,33 @@ use outlast_testkit::Home;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A store of its own.
 pub(crate) struct Fixture {
     pub(crate) store: Store,
     pub(crate) home: Home,
+    salt: u32,
 }
 
 impl Fixture {
     pub(crate) fn new() -> Self {
         let home = Home::new();
         let store = Store::open(&home.store(), Limits::default()).unwrap();
-        Self { store, home }
+        let salt = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { store, home, salt }
+    }
+
+    /// Returns the id that is made of `number`; no other test has it.
+    pub(crate) fn id(&self, number: u16) -> RunId {
+        let mut bits = [0; 10];
+        bits[..4].copy_from_slice(&std::process::id().to_be_bytes());
+        bits[4..8].copy_from_slice(&self.salt.to_be_bytes());
+        bits[8..].copy_from_slice(&number.to_be_bytes());
+        RunId::from_bits(bits)
     }
 
     /// The same store as one who may only read sees it.
@@ -34,7 +48,7 @@ impl Fixture {
     pub(crate) fn run(&self, number: u16) -> Maker<'_> {
         let created = clock::now();
         let json = serde_json::json!({
-            "v": 1, "id": id(number), "created": created, "argv": ["true"], "command": "true",
+            "v": 1, "id": self.id(number), "created": created, "argv": ["true"], "command": "true",
             "label": format!("run {number}"), "cwd": "/", "project": "/project",
             "grace_ms": 5000, "output_bytes_max": 1 << 20,
         });
@@ -63,15 +77,28 @@ impl Fixture {
         (run, lock)
     }
 
+    /// A command that belongs to this test and to no run.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mark = self.home.mark();
+        let (name, value) = mark.split_once('=').unwrap();
+        let mut command = Command::new(program);
+        command.env(name, value).env_remove(names::RUN_VARIABLE);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// A process that sleeps for longer than any test and carries the cookie of `id`.
+    pub(crate) fn process_of(&self, id: &RunId) -> Process {
+        let mut sleep = self.command("sleep");
+        Process::spawn(sleep.arg("600").env(names::RUN_VARIABLE, id.as_str()))
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.store.root().join(name)
     }
-}
-
-/// Returns the id that is made of `number`: its last characters spell it.
-pub(crate) fn id(number: u16) -> RunId {
-    let [high, low] = number.to_be_bytes();
-    RunId::from_bits([7, 7, 7, 7, 7, 7, 7, 7, high, low])
 }
 
 /// A run in the making.
@@ -231,17 +258,12 @@ pub(crate) fn nobody() -> ProcessRef {
     }
 }
 
-/// A process that ends with the test.
+/// A process that ends with the test; what it leaves ends with the test's home.
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
     pub(crate) fn spawn(command: &mut Command) -> Self {
         Self(command.spawn().unwrap())
-    }
-
-    /// One that sleeps and carries the cookie of `id`.
-    pub(crate) fn of_run(id: &RunId) -> Self {
-        Self::spawn(sleep().env(names::RUN_VARIABLE, id.as_str()))
     }
 
     pub(crate) fn reference(&self) -> ProcessRef {
@@ -259,11 +281,4 @@ impl Drop for Process {
         self.0.kill().ok();
         self.0.wait().ok();
     }
-}
-
-/// A command that sleeps for longer than any test.
-pub(crate) fn sleep() -> Command {
-    let mut command = Command::new("sleep");
-    command.arg("600").env_remove(names::RUN_VARIABLE);
-    command
 }

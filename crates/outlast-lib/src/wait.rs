@@ -6,14 +6,18 @@
 use crate::matcher::Matcher;
 use crate::subscribe::{self, News, Subscription};
 use crate::{Advice, ReadError, Store};
-use outlast_journal::{RunId, Status};
+use outlast_journal::{RunId, Spec, Status};
 use outlast_supervisor::clock;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
-/// How often a wait marks a run with an idle budget as read, in milliseconds.
+/// How often reading that lasts marks a run with an idle budget as read, at the least, in
+/// milliseconds.
 const MARK_MS: u64 = 5_000;
+
+/// Marks in one idle budget, so that one of them may come late.
+const MARKS_PER_BUDGET: u64 = 4;
 
 /// How long a supervisor that hung up may take to be gone, in milliseconds.
 const LEAVING_MS: u64 = 5_000;
@@ -63,7 +67,7 @@ pub struct Waited {
 #[non_exhaustive]
 pub enum WaitError {
     /// A run cannot be read.
-    #[error("{0}")]
+    #[error(transparent)]
     Read(#[from] ReadError),
     /// The pattern cannot be understood.
     #[error("the pattern `{pattern}` cannot be understood")]
@@ -102,7 +106,7 @@ struct Waiting {
     dir: Option<PathBuf>,
     subscription: Option<Subscription>,
     matcher: Option<Matcher>,
-    has_idle_budget: bool,
+    mark_ms: Option<u64>,
     has_ended: bool,
 }
 
@@ -180,7 +184,7 @@ impl Store {
                 .and_then(|dir| Subscription::open(dir, matcher.is_some())),
             dir,
             matcher,
-            has_idle_budget: spec.idle_ttl_ms.is_some(),
+            mark_ms: mark_ms(&spec),
             has_ended: false,
         })
     }
@@ -190,7 +194,7 @@ impl Store {
         if run.has_ended {
             return Ok(None);
         }
-        if run.has_idle_budget {
+        if run.mark_ms.is_some() {
             self.mark_read(&run.id);
         }
         // The state first: what was written before the end is then in the log.
@@ -243,9 +247,8 @@ impl Store {
     ) -> Result<bool, WaitError> {
         let live = || runs.iter().filter(|run| !run.has_ended);
         let now = clock::monotonic_ms();
-        let mark = live()
-            .any(|run| run.has_idle_budget)
-            .then_some(now + MARK_MS);
+        let mark = live().filter_map(|run| run.mark_ms).min();
+        let mark = mark.map(|ms| now + ms);
         // Without a subscription there is nobody to hear from: look again before long.
         let blind = live()
             .any(|run| run.subscription.is_none())
@@ -255,4 +258,10 @@ impl Store {
             live().filter_map(|run| run.subscription.as_ref()).collect();
         Ok(subscribe::sleep(&subscriptions, query.interrupt, until)?)
     }
+}
+
+/// Returns how often reading that lasts must mark a run as read, if it has an idle budget.
+pub(crate) fn mark_ms(spec: &Spec) -> Option<u64> {
+    let budget_ms = spec.idle_ttl_ms?;
+    Some((budget_ms / MARKS_PER_BUDGET).clamp(1, MARK_MS))
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 pub(crate) struct JournalFile {
     file: File,
     next_seq: Seq,
+    bytes: u64,
     is_synced: bool,
 }
 
@@ -25,6 +26,7 @@ impl JournalFile {
         Ok(Self {
             file,
             next_seq: Seq(0),
+            bytes: 0,
             is_synced: true,
         })
     }
@@ -38,7 +40,12 @@ impl JournalFile {
                 .write_all(bytes.get(..bytes.len() / 2).unwrap_or_default())?;
             fault::point(&format!("torn_{}", line.kind));
         }
-        self.file.write_all(&bytes)?;
+        if let Err(error) = self.file.write_all(&bytes) {
+            // A full disk may have taken a part; the next line must not continue it.
+            self.file.set_len(self.bytes).ok();
+            return Err(error);
+        }
+        self.bytes += bytes.len() as u64;
         if line.seq.is_some() {
             self.next_seq = Seq(self.next_seq.0 + 1);
         }
@@ -57,3 +64,6 @@ impl JournalFile {
         self.is_synced = true;
     }
 }
+
+#[cfg(test)]
+mod tests;

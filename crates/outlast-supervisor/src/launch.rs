@@ -224,3 +224,6 @@ pub enum LaunchError {
     #[error("the supervisor died before it answered")]
     Died,
 }
+
+#[cfg(test)]
+mod tests;

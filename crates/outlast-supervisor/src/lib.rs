@@ -22,6 +22,8 @@ mod platform;
 pub mod process;
 mod queue;
 mod run_loop;
+#[cfg(test)]
+mod small_disk;
 mod summary;
 mod supervise;
 mod timers;

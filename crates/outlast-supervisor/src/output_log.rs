@@ -20,6 +20,7 @@ pub(crate) struct OutputLog {
     gap_path: PathBuf,
     gap_file: Option<File>,
     gap: Option<Gap>,
+    is_gap_said: bool,
     bytes: u64,
     lost_bytes: u64,
     bytes_max: u64,
@@ -35,6 +36,7 @@ impl OutputLog {
             gap_path: run_dir.join(names::GAP),
             gap_file: None,
             gap: None,
+            is_gap_said: true,
             bytes: 0,
             lost_bytes: 0,
             bytes_max,
@@ -65,7 +67,13 @@ impl OutputLog {
             self.skip(bytes.len() as u64);
             return;
         }
-        match self.file.write_all_at(bytes, self.bytes) {
+        // What follows a hole that is not said would be read beside NULs.
+        let said = if self.is_gap_said {
+            Ok(())
+        } else {
+            self.gap.map_or(Ok(()), |gap| self.say_gap(gap))
+        };
+        match said.and_then(|()| self.file.write_all_at(bytes, self.bytes)) {
             Ok(()) => self.bytes += bytes.len() as u64,
             Err(_) => self.lose(bytes.len() as u64),
         }
@@ -90,28 +98,25 @@ impl OutputLog {
     }
 
     fn trim(&mut self, slack: u64) {
-        let head = self.bytes_max / 4 / BLOCK_BYTES * BLOCK_BYTES;
-        let tail = self.bytes_max - head;
-        let old = self.gap;
-        let from = old.map_or(head, |gap| gap.from.min(head));
-        let freed_to = old.map_or(head, |gap| gap.to.max(head));
-        let kept = self.bytes - old.map_or(0, Gap::bytes);
+        let kept = self.bytes - self.gap.map_or(0, Gap::bytes);
         if !self.can_punch || kept <= self.bytes_max + slack {
             return;
         }
+        let head = self.bytes_max / 4 / BLOCK_BYTES * BLOCK_BYTES;
+        let tail = self.bytes_max - head;
         let to = (self.bytes - tail)
             .next_multiple_of(BLOCK_BYTES)
             .min(self.bytes);
-        if to <= freed_to {
-            return;
-        }
+        // There is one gap: what is lost lies in it, wherever that was.
+        let gap = self.gap.map_or(Gap { from: head, to }, |old| Gap {
+            from: old.from.min(head),
+            to: old.to.max(to),
+        });
         // A reader may look between the two steps: said and not yet freed is true enough.
-        if self.say_gap(Gap { from, to }).is_err() {
+        if self.gap == Some(gap) || self.say_gap(gap).is_err() {
             return;
         }
-        let punched =
-            platform::file::punch(&self.file, old.map_or(from, |gap| gap.to.max(from)), to);
-        if punched.is_err() {
+        if platform::file::punch(&self.file, gap.from, gap.to).is_err() {
             self.can_punch = false;
         }
     }
@@ -134,10 +139,17 @@ impl OutputLog {
             // The last block of the log makes room for the word that it is gone.
             from = from.saturating_sub(1) / BLOCK_BYTES * BLOCK_BYTES;
             self.file.set_len(from).ok();
-            self.say_gap(Gap { from, to }).ok();
+            if self.say_gap(Gap { from, to }).is_err() {
+                self.gap = Some(Gap { from, to });
+                self.is_gap_said = false;
+            }
         }
         self.bytes = to;
         self.file.set_len(to).ok();
+        // What the disk took in part is of no use to anybody.
+        if self.can_punch {
+            platform::file::punch(&self.file, from, to).ok();
+        }
     }
 
     fn say_gap(&mut self, gap: Gap) -> io::Result<()> {
@@ -148,6 +160,7 @@ impl OutputLog {
             file.write_all_at(&gap.to_file(), 0)?;
         }
         self.gap = Some(gap);
+        self.is_gap_said = true;
         Ok(())
     }
 }

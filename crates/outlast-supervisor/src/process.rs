@@ -1,11 +1,12 @@
 //! Other processes, as `/proc` tells of them, and signals that cannot hit a stranger.
 
 use crate::platform::pidfd;
+use outlast_journal::mask::Masker;
 use outlast_journal::{ProcessRef, RunId, limits, names, text};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 /// Returns this process.
@@ -112,17 +113,22 @@ pub fn words(pid: i32) -> Vec<OsString> {
         .collect()
 }
 
-/// Returns a process's command line for people, cut; its name in brackets when it has none.
-pub fn command(pid: i32) -> String {
-    let words: Vec<String> = words(pid)
-        .into_iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    if words.is_empty() {
+/// Returns a process's command line for people, cut, what `masker` knows masked.
+///
+/// Its name in brackets when it has none, and without a masker: what cannot be masked is not
+/// shown.
+pub fn command(pid: i32, masker: Option<&Masker>) -> String {
+    let words = words(pid).join(OsStr::new(" "));
+    let Some(masker) = masker.filter(|_| !words.is_empty()) else {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         return format!("[{}]", name.trim());
-    }
-    text::first_line_label(&words.join(" "), limits::LEFTOVER_COMMAND_CHARS)
+    };
+    // Masked before the cut, which could leave half of a secret.
+    let shown = masker.mask(words.as_bytes());
+    text::first_line_label(
+        &String::from_utf8_lossy(&shown),
+        limits::LEFTOVER_COMMAND_CHARS,
+    )
 }
 
 /// Returns the run directory that a process supervises, if it says that it is a supervisor.

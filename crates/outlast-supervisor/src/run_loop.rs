@@ -48,6 +48,8 @@ pub(crate) struct RunLoop {
     runs_dir: PathBuf,
     usage: Usage,
     is_main_reaped: bool,
+    /// The stop command, until the first signal was sent.
+    stop_command: Option<i32>,
     kill_pause_ms: u64,
     leftovers_seen: u64,
     signals_noted: u32,
@@ -94,6 +96,7 @@ impl RunLoop {
             runs_dir,
             usage: Usage::default(),
             is_main_reaped: false,
+            stop_command: None,
             kill_pause_ms: 1,
             leftovers_seen: 0,
             signals_noted: 0,
@@ -189,26 +192,41 @@ impl RunLoop {
         }
     }
 
+    /// Reaps all that ended. That nothing is left is told before how the main process ended,
+    /// so that an end is not preceded by the news of a tree that goes on.
     fn reap(&mut self) -> io::Result<()> {
+        let mut main_exit = None;
         loop {
             match platform::process::reap() {
-                Reap::Ended(reaped) => self.take_reaped(reaped)?,
-                Reap::NoneEnded => return Ok(()),
-                Reap::NoChild => return self.step(Input::TreeEmpty),
+                Reap::Ended(reaped) => main_exit = main_exit.or(self.take_reaped(reaped)),
+                Reap::NoneEnded => break,
+                Reap::NoChild => {
+                    self.step(Input::TreeEmpty)?;
+                    break;
+                }
             }
+        }
+        match main_exit {
+            Some(exit) => self.step(Input::MainEnded(exit)),
+            None => Ok(()),
         }
     }
 
-    fn take_reaped(&mut self, reaped: Reaped) -> io::Result<()> {
+    /// Counts what a reaped process used; returns how it ended if it is the main process.
+    fn take_reaped(&mut self, reaped: Reaped) -> Option<MainExit> {
         self.usage.cpu_ms += reaped.cpu_ms;
         self.usage.peak_rss_bytes = self.usage.peak_rss_bytes.max(reaped.rss_bytes);
+        if self.stop_command == Some(reaped.pid) {
+            self.signal_tree();
+            return None;
+        }
         if reaped.pid != self.main_pid || self.is_main_reaped {
-            return Ok(());
+            return None;
         }
         self.is_main_reaped = true;
         self.owned.connections.close_stdin();
         fault::point("main_ended");
-        let exit = match platform::process::verdict(reaped.status) {
+        Some(match platform::process::verdict(reaped.status) {
             Ok(code) => MainExit {
                 exit_code: Some(code),
                 signal: None,
@@ -217,8 +235,7 @@ impl RunLoop {
                 exit_code: None,
                 signal: Some(signal_name(signal)),
             },
-        };
-        self.step(Input::MainEnded(exit))
+        })
     }
 
     fn hear_descriptors(&mut self) -> io::Result<()> {
@@ -243,6 +260,9 @@ impl RunLoop {
             if self.timers.idle.is_none() {
                 self.stop(StopCause::Idle, grace_ms, None)?;
             }
+        }
+        if take_due(&mut self.timers.signal, now) {
+            self.signal_tree();
         }
         if take_due(&mut self.timers.grace, now) {
             self.step(Input::GraceOver)?;
@@ -286,16 +306,19 @@ impl RunLoop {
                 self.owned.journal.append(&fact).ok();
             }
             Action::Terminate { grace_ms } => {
-                self.run_stop_command();
-                let tree = self.look();
-                let name = self.owned.spec.stop_signal.as_deref().unwrap_or("TERM");
-                tree.ask_nested(grace_ms, &self.owned.spec.id);
-                tree.signal(signal_number(name).map_or(libc::SIGTERM, i32::from));
                 self.timers.grace = Some(now.saturating_add(grace_ms));
+                self.stop_command = self.run_stop_command();
+                if self.stop_command.is_some() {
+                    self.timers.signal = Some(now.saturating_add(grace_ms / 2));
+                } else {
+                    self.signal_tree();
+                }
             }
             Action::Hurry { grace_ms } => {
                 let sooner = now.saturating_add(grace_ms);
                 self.timers.grace = self.timers.grace.map(|due| due.min(sooner));
+                let sooner = now.saturating_add(grace_ms / 2);
+                self.timers.signal = self.timers.signal.map(|due| due.min(sooner));
             }
             Action::Kill => {
                 let tree = self.look();
@@ -304,6 +327,8 @@ impl RunLoop {
                     crate::process::signal(*process, libc::SIGKILL).ok();
                 }
                 self.timers.grace = None;
+                self.timers.signal = None;
+                self.stop_command = None;
                 self.timers.give_up = Some(now + limits::UNKILLABLE_MS);
                 self.timers.nested = Some(now + limits::NESTED_EXTRA_MS);
                 self.kill_pause_ms = 1;
@@ -316,6 +341,19 @@ impl RunLoop {
             Action::Leave => self.has_left = true,
         }
         Ok(())
+    }
+
+    /// Sends the first signal: at once, or after the stop command, for which half of the grace
+    /// is left at most, so that what it does not reach still has time to end in order.
+    fn signal_tree(&mut self) {
+        self.stop_command = None;
+        self.timers.signal = None;
+        let due = self.timers.grace.unwrap_or(0);
+        let left_ms = due.saturating_sub(clock::monotonic_ms());
+        let tree = self.look();
+        tree.ask_nested(left_ms, &self.owned.spec.id);
+        let name = self.owned.spec.stop_signal.as_deref().unwrap_or("TERM");
+        tree.signal(signal_number(name).map_or(libc::SIGTERM, i32::from));
     }
 
     fn look(&mut self) -> Tree {
@@ -338,22 +376,19 @@ impl RunLoop {
         Ok(())
     }
 
-    fn run_stop_command(&mut self) {
-        let (Some(text), false) = (&self.owned.spec.stop_command, self.life.has_ended()) else {
-            return;
-        };
-        let Some(output) = &self.output_end else {
-            return;
-        };
+    /// Starts the stop command, if there is one and it starts.
+    fn run_stop_command(&self) -> Option<i32> {
+        let text = self.owned.spec.stop_command.as_ref();
+        let text = text.filter(|_| !self.life.has_ended())?;
+        let output = self.output_end.as_ref()?;
         let argv = command::shell_words(&self.owned.spec, text);
         let command = Command {
             argv: &argv,
             environment: &command::stop_environment(&self.owned.spec, Some(self.main_pid)),
             cwd: &self.owned.spec.cwd,
         };
-        if let Ok(null) = fs::File::open("/dev/null") {
-            command.spawn(null.as_fd(), output.as_fd()).ok();
-        }
+        let null = fs::File::open("/dev/null").ok()?;
+        command.spawn(null.as_fd(), output.as_fd()).ok()
     }
 
     /// Writes the end: what the main process wrote is in the log first, exactly.
@@ -363,9 +398,10 @@ impl RunLoop {
         let now = clock::monotonic_ms();
         let tree = Tree::look(&self.runs_dir);
         self.leftovers_seen = 0;
-        let (leftovers, leftovers_more) = tree.leftovers();
+        let (leftovers, leftovers_more) = tree.leftovers(summary::masker(&self.owned).as_ref());
         let unkillable = if outcome.is_given_up {
-            tree.processes.iter().map(|process| process.pid).collect()
+            let alive = tree.processes.iter().map(|process| process.pid);
+            alive.take(limits::LEFTOVERS_NAMED_MAX).collect()
         } else {
             Vec::new()
         };
@@ -380,7 +416,7 @@ impl RunLoop {
             usage: Some(self.usage),
             leftovers,
             leftovers_more,
-            runs_inside: tree.nested.iter().map(|nested| nested.id).collect(),
+            runs_inside: tree.runs(),
             unkillable,
             ..End::new(
                 outcome.status,

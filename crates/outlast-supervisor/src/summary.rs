@@ -53,14 +53,18 @@ fn last_line(output: &OutputLog, owned: &Owned) -> Option<String> {
     if read == TAIL_BYTES && !tail.contains(&b'\n') {
         return None;
     }
-    // Without the store's key nothing could be masked, and nothing is shown.
+    text::last_line(&masker(owned)?.mask(tail))
+}
+
+/// Returns what masks the run's secrets; without the store's key nothing could be, and nothing
+/// is to be shown.
+pub(crate) fn masker(owned: &Owned) -> Option<Masker> {
+    if owned.spec.secrets.is_empty() {
+        return Some(Masker::new(&[0; 32], &[]));
+    }
     let store = owned.run_dir.ancestors().nth(3)?;
-    let key: [u8; 32] = fs::read(store.join(names::STORE_KEY))
-        .ok()?
-        .try_into()
-        .ok()?;
-    let masker = Masker::new(&key, &owned.spec.secrets);
-    text::last_line(&masker.mask(tail))
+    let key = fs::read(store.join(names::STORE_KEY)).ok()?;
+    Some(Masker::new(&key.try_into().ok()?, &owned.spec.secrets))
 }
 
 fn seconds(ms: u64) -> String {

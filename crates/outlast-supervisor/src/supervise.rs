@@ -43,6 +43,7 @@ pub(crate) fn supervise(run_dir: &Path) -> ExitCode {
 }
 
 fn begin(run_dir: &Path) -> io::Result<()> {
+    platform::process::close_inherited();
     let socket = UnixStream::from(platform::process::take_stdin()?);
     platform::process::leave_caller()?;
     platform::process::null_streams()?;
@@ -55,8 +56,14 @@ fn begin(run_dir: &Path) -> io::Result<()> {
         environment,
     } = launch::receive(&socket)?;
     fault::point("received");
-    match claim(run_dir, signals, lock, places) {
-        Ok(owned) => live(owned, ticket, environment, socket),
+    let claimed = claim(run_dir, signals, lock, places);
+    // Made before the answer too: what has no room for its log is refused.
+    let claimed = claimed.and_then(|owned| {
+        let output = OutputLog::create(&owned.run_dir, owned.spec.output_bytes_max)?;
+        Ok((owned, output))
+    });
+    match claimed {
+        Ok((owned, output)) => live(owned, output, ticket, environment, socket),
         Err(error) => {
             let is_full = error.kind() == io::ErrorKind::StorageFull;
             let code = if is_full { "store_full" } else { "store" };
@@ -101,6 +108,7 @@ fn claim(
 
 fn live(
     mut owned: Owned,
+    output: OutputLog,
     ticket: Option<OwnedFd>,
     environment: Vec<u8>,
     socket: UnixStream,
@@ -125,7 +133,6 @@ fn live(
             Waited::Stopped(cause) => return end_unstarted(&mut owned, cause),
         }
     }
-    let output = OutputLog::create(&owned.run_dir, owned.spec.output_bytes_max)?;
     match execute(&mut owned, &environment) {
         Ok(main) => {
             drop(environment);

@@ -8,7 +8,9 @@ pub(crate) type Due = Option<u64>;
 pub(crate) struct Timers {
     /// The run's time limit.
     pub(crate) timeout: Due,
-    /// End of the grace after the first signal.
+    /// When the first signal waits for the stop command no longer.
+    pub(crate) signal: Due,
+    /// End of the grace, which begins with the stop.
     pub(crate) grace: Due,
     /// Next round of killing.
     pub(crate) kill: Due,
@@ -29,6 +31,7 @@ impl Timers {
     pub(crate) fn wait_ms(&self, now: u64, other: Due) -> Option<u64> {
         let all = [
             self.timeout,
+            self.signal,
             self.grace,
             self.kill,
             self.give_up,

@@ -6,6 +6,7 @@
 
 use crate::{client, lock, platform, process};
 use outlast_journal::control::Ask;
+use outlast_journal::mask::Masker;
 use outlast_journal::{Fact, Leftover, Line, ProcessRef, RunId, StopCause, limits, names};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -49,16 +50,22 @@ impl Tree {
     }
 
     /// Returns the processes as an end record names them, and how many more there are.
-    pub(crate) fn leftovers(&self) -> (Vec<Leftover>, u64) {
+    pub(crate) fn leftovers(&self, masker: Option<&Masker>) -> (Vec<Leftover>, u64) {
         let named = self.processes.iter().take(limits::LEFTOVERS_NAMED_MAX);
         let named: Vec<Leftover> = named
             .map(|process| Leftover {
                 process: *process,
-                command: process::command(process.pid),
+                command: process::command(process.pid, masker),
             })
             .collect();
         let more = self.processes.len() - named.len();
         (named, more as u64)
+    }
+
+    /// Returns the runs inside, as many as an end record names.
+    pub(crate) fn runs(&self) -> Vec<RunId> {
+        let runs = self.nested.iter().map(|nested| nested.id);
+        runs.take(limits::LEFTOVERS_NAMED_MAX).collect()
     }
 
     /// Signals every process, then lets those go on that were stopped and could not hear it.

@@ -6,6 +6,7 @@
 
 mod eventually;
 mod home;
+pub mod invariants;
 mod processes;
 mod program;
 

@@ -200,7 +200,8 @@ Examples:
   outlast gc --dry-run                 what would go
   outlast gc --older-than 7d --keep 100
 
-A run that somebody was not yet told of stays for seven days whatever is asked.")]
+A run of whose end nobody was told stays for its first seven days, whatever is asked. `wait`,
+`run --wait`, `show` and `logs` tell of it.")]
 pub(crate) struct GcArguments {
     /// Remove what ended longer ago than this [default: 30 days, or as configured]
     #[arg(long = "older-than", value_name = "TIME", value_parser = duration_ms, allow_hyphen_values = true)]

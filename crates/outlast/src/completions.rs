@@ -1,10 +1,7 @@
 //! What a shell offers when a word is begun: verbs, options, and runs.
 
 use crate::{
-    cli::Cli,
-    page::list::short_id,
-    surroundings::{Surroundings, work_dir},
-    verdict::Verdict,
+    cli::Cli, page::list::short_id, surface::here, surroundings::Surroundings, verdict::Verdict,
 };
 use clap::CommandFactory;
 use clap_complete::{CompleteEnv, engine::CompletionCandidate};
@@ -51,8 +48,7 @@ fn candidates(current: &OsStr, statuses: &[Status]) -> Vec<CompletionCandidate> 
     let Some(current) = current.to_str() else {
         return Vec::new();
     };
-    let here = work_dir().ok().map(|dir| outlast_lib::project(&dir));
-    let of_project = offers(&records(here, statuses), current);
+    let of_project = offers(&records(here(), statuses), current);
     if of_project.is_empty() {
         return offers(&records(None, statuses), current);
     }
@@ -96,11 +92,19 @@ fn offers(records: &[Record], current: &str) -> Vec<CompletionCandidate> {
     let by_label = records
         .iter()
         .filter(|record| !current.is_empty() && record.label.starts_with(current))
+        .filter(|record| is_word(&record.label))
         .map(|record| {
             let help = format!("{}  {}", Verdict::of(record).text(), record.id);
             CompletionCandidate::new(&record.label).help(Some(help.into()))
         });
     by_id.chain(by_label).collect()
+}
+
+/// Returns whether a shell takes `label` for one word as it stands: bash inserts it unquoted.
+fn is_word(label: &str) -> bool {
+    let is_plain =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/');
+    label.chars().all(is_plain)
 }
 
 #[cfg(test)]

@@ -110,6 +110,13 @@ pub(crate) struct Setting {
     pub(crate) is_set: bool,
 }
 
+impl Setting {
+    /// Returns where the value comes from.
+    pub(crate) fn source(&self) -> &'static str {
+        if self.is_set { "file" } else { "default" }
+    }
+}
+
 impl Config {
     /// Reads the file at `path`; one that is not there says nothing.
     ///

@@ -4,8 +4,9 @@
 //! stable name, and an exit code. On stderr for people, one document on stdout
 //! for programs that asked for JSON.
 
+use crate::look::clean;
 use outlast_journal::{RunId, error::Advice};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::{
     error::Error,
     fmt,
@@ -95,26 +96,41 @@ impl Failure {
     }
 
     /// Returns the document for programs.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut error = json!({
-            "code": self.code,
-            "message": self.sentence(),
-            "hint": self.hint,
-        });
-        if let Some(id) = &self.run {
-            error["id"] = json!(id);
+    pub(crate) fn document(&self) -> ErrorDocument<'_> {
+        ErrorDocument {
+            error: ErrorFields {
+                code: &self.code,
+                message: self.sentence(),
+                hint: &self.hint,
+                id: self.run,
+            },
         }
-        json!({ "error": error })
     }
 
-    fn sentence(&self) -> String {
-        let mut sentence = self.message.clone();
+    /// Returns the fact and what led to it, on one line.
+    pub(crate) fn sentence(&self) -> String {
+        let mut sentence = clean(&self.message);
         for cause in &self.causes {
             sentence.push_str(": ");
             sentence.push_str(cause);
         }
         sentence
     }
+}
+
+/// A failure for programs.
+#[derive(Serialize)]
+pub(crate) struct ErrorDocument<'a> {
+    error: ErrorFields<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorFields<'a> {
+    code: &'a str,
+    message: String,
+    hint: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<RunId>,
 }
 
 /// The three lines for people.
@@ -125,6 +141,18 @@ impl fmt::Display for Failure {
             writeln!(f, "hint: {}", self.hint)?;
         }
         writeln!(f, "code: {}", self.code)
+    }
+}
+
+impl Stop {
+    /// Returns the same where a run's own code is expected, which may be 1: plain errors are 125.
+    pub(crate) fn beside_a_run(mut self) -> Self {
+        if let Self::Failure(failure) = &mut self
+            && failure.exit == exit::ERROR
+        {
+            failure.exit = exit::OUTLAST_FAILED;
+        }
+        self
     }
 }
 
@@ -156,10 +184,24 @@ fn causes(error: &dyn Advice) -> Vec<String> {
     let mut causes = Vec::new();
     let mut next: Option<&dyn Error> = error.source();
     while let Some(cause) = next {
-        causes.push(cause.to_string());
+        causes.push(one_line(&cause.to_string()));
         next = cause.source();
     }
     causes
+}
+
+/// Returns the first line of a text and its last, which says what is wrong.
+///
+/// Parsers draw the place between the two.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let Some(last) = lines.next_back() else {
+        return clean(first);
+    };
+    let first = first.trim_end_matches(':');
+    let last = last.strip_prefix("error: ").unwrap_or(last);
+    clean(&format!("{first}: {last}"))
 }
 
 #[cfg(test)]

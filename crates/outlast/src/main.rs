@@ -8,6 +8,7 @@ mod cli;
 mod completions;
 mod config;
 mod doctor;
+mod document;
 mod failure;
 mod interrupt;
 mod look;
@@ -26,6 +27,7 @@ mod words;
 use clap::{Parser, error::ErrorKind};
 use cli::Cli;
 use failure::{Failure, Stop, exit};
+use screen::talk;
 use std::{env, ffi::OsString, process::ExitCode};
 use surface::Surface;
 use surroundings::Surroundings;
@@ -52,17 +54,17 @@ fn main() -> ExitCode {
 
 /// Prints help where it was asked for, and tells what is wrong with the words where not.
 fn refuse(surface: &mut Surface, error: &clap::Error, words: &[OsString]) -> u8 {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Nobody reads it any more: that is no error.
-            error.print().ok();
-            exit::FINE
-        }
-        _ => {
-            let failure = usage::failure(error, words);
-            tell(surface, &failure, usage::wants_json(words))
-        }
+    let is_asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if is_asked || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // That nobody reads it any more is no error.
+        error.print().ok();
+        return if is_asked { exit::FINE } else { exit::USAGE };
     }
+    let failure = usage::failure(error, words);
+    tell(surface, &failure, usage::wants_json(words))
 }
 
 fn end(surface: &mut Surface, stop: &Stop, wants_json: bool) -> u8 {
@@ -75,9 +77,9 @@ fn end(surface: &mut Surface, stop: &Stop, wants_json: bool) -> u8 {
 fn tell(surface: &mut Surface, failure: &Failure, wants_json: bool) -> u8 {
     if wants_json {
         // Where even this cannot be written, the exit code is all there is.
-        surface.screen.print_json(&failure.to_json()).ok();
+        surface.screen.print_json(&failure.document()).ok();
     } else {
-        surface.screen.talk(failure.to_string().trim_end());
+        talk(failure.to_string().trim_end());
     }
     failure.exit()
 }

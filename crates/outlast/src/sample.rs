@@ -2,7 +2,7 @@
 
 use outlast_journal::{
     Failure, Kind, Lifetime, Origin, OutputRecord, Posture, RUN_SCHEMA, Record, RunId, Status,
-    Timestamp, Usage,
+    Survives, Timestamp, Usage,
 };
 
 /// Returns the time that `text` says on the day of all samples.
@@ -63,7 +63,11 @@ pub(crate) fn running() -> Record {
         shell: None,
         cancelling: false,
         queue_position: None,
-        survives: None,
+        survives: Some(Survives {
+            host_exit: true,
+            terminal: true,
+            unit_restart: false,
+        }),
     }
 }
 

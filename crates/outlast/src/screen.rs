@@ -115,22 +115,21 @@ impl Screen {
     pub(crate) fn writer(&mut self) -> &mut dyn Write {
         &mut self.out
     }
-
-    /// Says `text` and a newline on stderr.
-    ///
-    /// That nobody listens there is no reason to end.
-    pub(crate) fn talk(&mut self, text: &str) {
-        talk(&format!("{text}\n"));
-    }
-
-    /// Replaces the last line of a terminal on stderr by `text`, without a newline.
-    pub(crate) fn redraw(&mut self, text: &str) {
-        talk(&format!("\r{text}\x1b[K"));
-    }
 }
 
-/// Writes `text` to stderr as it is.
+/// Says `text` and a newline on stderr.
+///
+/// That nobody listens there is no reason to end.
 pub(crate) fn talk(text: &str) {
+    say(&format!("{text}\n"));
+}
+
+/// Replaces the last line of a terminal on stderr by `text`, without a newline.
+pub(crate) fn redraw(text: &str) {
+    say(&format!("\r{text}\x1b[K"));
+}
+
+fn say(text: &str) {
     let mut stderr = io::stderr().lock();
     stderr.write_all(text.as_bytes()).ok();
     stderr.flush().ok();

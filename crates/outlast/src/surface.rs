@@ -9,6 +9,9 @@ use crate::{
 use outlast_lib::{Advice, FindError, ReadError, Record, RunId, Store};
 use std::path::PathBuf;
 
+/// Name under which the store notes that a reader at the command line was told of an end.
+const READER: &str = "cli";
+
 /// The command line as a surface over one store.
 pub(crate) struct Surface {
     /// Where words go.
@@ -54,33 +57,47 @@ impl Surface {
     pub(crate) fn root(&self) -> Result<PathBuf, Stop> {
         Ok(self.surroundings.store().map_err(|error| failed(&error))?)
     }
+}
 
-    /// Returns the project that the caller stands in, if there is a directory to stand in.
-    pub(crate) fn project(&self) -> Option<String> {
-        work_dir().ok().map(|dir| outlast_lib::project(&dir))
-    }
+/// Returns the run that `typed` means here.
+///
+/// # Errors
+///
+/// Fails with exit code 3 when it means none, and 1 when it means several.
+pub(crate) fn find(store: &Store, typed: &str) -> Result<RunId, Failure> {
+    store
+        .find(typed, here().as_deref())
+        .map_err(|error| find_failure(&error))
+}
 
-    /// Returns the run that `typed` means here.
-    ///
-    /// # Errors
-    ///
-    /// Fails with exit code 3 when it means none, and 1 when it means several.
-    pub(crate) fn find(&self, store: &Store, typed: &str) -> Result<RunId, Failure> {
-        store
-            .find(typed, self.project().as_deref())
-            .map_err(|error| find_failure(&error))
-    }
+/// Returns the run that `typed` means here, as it is now. It counts as read.
+///
+/// # Errors
+///
+/// As `find`, and when it cannot be read.
+pub(crate) fn find_record(store: &Store, typed: &str) -> Result<Record, Failure> {
+    let id = find(store, typed)?;
+    store.mark_read(&id);
+    store.record(&id).map_err(|error| read_failure(&error))
+}
 
-    /// Returns the run that `typed` means here, as it is now.
-    ///
-    /// # Errors
-    ///
-    /// As `find`, and when it cannot be read.
-    pub(crate) fn record(&self, store: &Store, typed: &str) -> Result<Record, Stop> {
-        let id = self.find(store, typed)?;
-        store.mark_read(&id);
-        Ok(store.record(&id).map_err(|error| read_failure(&error))?)
+/// Notes of those `records` that say that their run has ended that a reader was told of it.
+///
+/// A store that is only read keeps no notes. A note that cannot be made is no error: the run is
+/// only kept for longer.
+pub(crate) fn tell_of_ends(store: &Store, records: &[Record]) {
+    let ended = records.iter().filter(|record| record.status.is_ended());
+    let ids: Vec<RunId> = ended.map(|record| record.id).collect();
+    if store.is_writable() {
+        store.acknowledge(&ids, READER).ok();
     }
+}
+
+/// Returns the runs that were started inside `record`, outlived it, and go on.
+pub(crate) fn alive_inside(store: &Store, record: &Record) -> Vec<RunId> {
+    let goes_on = |id: &RunId| store.record(id).is_ok_and(|inner| !inner.status.is_ended());
+    let inside = record.runs_inside.iter().copied();
+    inside.filter(goes_on).collect()
 }
 
 /// Returns the failure of an error that has no exit code of its own.
@@ -89,20 +106,19 @@ pub(crate) fn failed(error: &dyn Advice) -> Failure {
 }
 
 fn find_failure(error: &FindError) -> Failure {
-    let exit = match error {
-        FindError::NotFound { .. } => exit::NO_RUN,
-        _ => exit::ERROR,
-    };
-    Failure::new(error, exit)
+    let is_none = matches!(error, FindError::NotFound { .. });
+    Failure::new(error, if is_none { exit::NO_RUN } else { exit::ERROR })
 }
 
 /// Returns the failure of a run that cannot be read: removed since it was found, or damaged.
 pub(crate) fn read_failure(error: &ReadError) -> Failure {
-    let exit = match error {
-        ReadError::NotFound { .. } => exit::NO_RUN,
-        _ => exit::ERROR,
-    };
-    Failure::new(error, exit)
+    let is_none = matches!(error, ReadError::NotFound { .. });
+    Failure::new(error, if is_none { exit::NO_RUN } else { exit::ERROR })
+}
+
+/// Returns the project that the caller stands in, if there is a directory to stand in.
+pub(crate) fn here() -> Option<String> {
+    work_dir().ok().map(|dir| outlast_lib::project(&dir))
 }
 
 /// Returns the shortest beginning of `id`, at least four characters, that means it here.

@@ -9,6 +9,9 @@ use outlast_journal::error::Advice;
 use std::error::Error;
 use std::ffi::OsString;
 
+/// How the parser names the words of a command.
+const COMMAND: &str = "PROG ARG";
+
 /// Returns whether the answer is to be a document: `--json` stands before any `--`.
 pub(crate) fn wants_json(words: &[OsString]) -> bool {
     words
@@ -36,14 +39,30 @@ pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Failure {
         };
         return Failure::plain(value.code(), message, &value.hint(), exit::USAGE);
     }
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && option
+            .as_ref()
+            .is_some_and(|missing| missing.contains(COMMAND))
+    {
+        return no_command();
+    }
     let text = error.render().to_string();
-    let message = fact(&text);
+    let message = match context(error, ContextKind::InvalidSubcommand) {
+        Some(verb) => format!("unrecognized verb '{verb}'"),
+        None => fact(&text),
+    };
     let hint = match (tip(&text), verb(words)) {
         (Some(tip), _) => tip,
         (None, Some(verb)) => format!("see `outlast {verb} --help`"),
         (None, None) => "see `outlast --help`".to_owned(),
     };
     Failure::plain("usage", message, &hint, exit::USAGE)
+}
+
+fn no_command() -> Failure {
+    let message = "nothing says what to run: neither a program nor, with -c, a text".to_owned();
+    let hint = "write for example `outlast run -- cargo test` or `outlast run -c 'make | tee log'`";
+    Failure::plain("usage", message, hint, exit::USAGE)
 }
 
 fn not_utf8(words: &[OsString]) -> Failure {
@@ -55,11 +74,11 @@ fn not_utf8(words: &[OsString]) -> Failure {
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
-    match error.get(kind)? {
-        ContextValue::String(text) => Some(text.clone()),
-        ContextValue::Strings(texts) => Some(texts.join(", ")),
-        _ => None,
+    let found = error.get(kind)?;
+    if let ContextValue::Strings(texts) = found {
+        return Some(texts.join(", "));
     }
+    Some(found.to_string())
 }
 
 /// Returns the first paragraph of the parser's message as one line.
@@ -75,7 +94,8 @@ fn tip(text: &str) -> Option<String> {
     let mut tips = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("tip: "));
-    tips.next().map(str::to_owned)
+    // What the parser calls a subcommand is a verb to everyone else.
+    tips.next().map(|tip| tip.replace("subcommand", "verb"))
 }
 
 /// Returns the verb that was typed, if the first word is one.

@@ -1,6 +1,6 @@
 //! Where a run is in its life, as a glyph, a word and a colour.
 
-use crate::look::Paint;
+use crate::look::{Paint, clean};
 use outlast_journal::{Record, ShortRecord, Status};
 
 /// A state as people see it.
@@ -20,11 +20,10 @@ impl Verdict {
         if record.cancelling {
             return Self::new("●", "stop", Paint::Yellow);
         }
-        let word = match record.status {
-            Status::Failed => failed_word(record),
-            status => return Self::of_status(status),
-        };
-        Self::new("✗", &word, Paint::Red)
+        if record.status == Status::Failed {
+            return Self::new("✗", &failed_word(record), Paint::Red);
+        }
+        Self::of_status(record.status)
     }
 
     /// Returns the verdict on a run of which only the short record is there.
@@ -87,7 +86,10 @@ pub(crate) fn state_words(record: &Record) -> String {
         Status::Failed => match (record.exit_code, &record.signal) {
             (Some(code), _) => format!("failed with exit code {code}"),
             (None, Some(signal)) => format!("killed by SIG{signal}"),
-            (None, None) => "failed".to_owned(),
+            (None, None) => match &record.summary {
+                Some(summary) => format!("failed: {}", clean(summary)),
+                None => "failed".to_owned(),
+            },
         },
         Status::Cancelled => match record.ended_by.as_deref() {
             Some("idle") => "cancelled: nobody read it".to_owned(),

@@ -39,7 +39,10 @@ pub(crate) fn limit(ms: u64) -> String {
         (MINUTE_MS, "m"),
         (SECOND_MS, "s"),
     ];
-    match units.iter().find(|(unit, _)| ms >= *unit && ms % unit == 0) {
+    match units
+        .iter()
+        .find(|(unit, _)| ms >= *unit && ms.is_multiple_of(*unit))
+    {
         Some((unit, name)) => format!("{}{name}", ms / unit),
         None if ms >= SECOND_MS => {
             let thousandths = format!("{:03}", ms % SECOND_MS);

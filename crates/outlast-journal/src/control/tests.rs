@@ -125,7 +125,6 @@ fn what_is_no_message_is_refused_with_the_reason() {
         r#"{"v":1,"verb":"send","bytes":-1}"#,
         r#"{"v":1,"verb":"send","bytes":1.5}"#,
         r#"{"v":1,"verb":"send","bytes":99999999999999999999999999}"#,
-        r#"{"v":1,"verb":"cancel","cause":"whim"}"#,
         r#"{"v":1,"verb":"cancel"} {"v":1,"verb":"cancel"}"#,
     ] {
         let error = read(line).unwrap_err();
@@ -133,6 +132,17 @@ fn what_is_no_message_is_refused_with_the_reason() {
         assert_eq!(error.to_string(), "the message is no control message");
         assert!(error.source().is_some());
     }
+}
+
+#[test]
+fn a_cause_of_a_later_version_is_a_cancel() {
+    let ask = read(r#"{"v":2,"verb":"cancel","cause":"whim"}"#).unwrap();
+    let cancel = Ask::Cancel {
+        cause: StopCause::Cancel,
+        grace_ms: None,
+        by: None,
+    };
+    assert_eq!(ask, cancel);
 }
 
 #[test]

@@ -124,9 +124,9 @@ fn a_run_that_was_just_born_says_only_what_is_known() {
     assert_eq!(json_of(&record), expected);
 }
 
-#[test]
-fn a_run_of_which_all_is_known_says_all() {
-    let spec = Spec {
+/// A spec with everything that a record shows of it.
+fn full_spec() -> Spec {
+    Spec {
         session: Some("s".to_owned()),
         parent: Some(id()),
         timeout_ms: Some(1_500),
@@ -143,7 +143,12 @@ fn a_run_of_which_all_is_known_says_all() {
             unit_restart: false,
         }),
         ..spec()
-    };
+    }
+}
+
+#[test]
+fn a_run_of_which_all_is_known_says_all() {
+    let spec = full_spec();
     let end = End {
         exit_code: Some(3),
         signal: Some("TERM".to_owned()),

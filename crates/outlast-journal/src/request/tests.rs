@@ -205,6 +205,31 @@ fn a_variable_must_have_a_name_that_can_be_told_from_its_value() {
 }
 
 #[test]
+fn a_variable_is_refused_exactly_when_the_kernel_would() {
+    let set = |bytes| with(|request| request.env_set.push(("NAME".to_owned(), "x".repeat(bytes))));
+    assert!(check(&set(131_066)).is_ok());
+    assert_refused(
+        &set(131_067),
+        "the environment value has 131067 bytes and the limit is 131066",
+        "too_long",
+        "shorten the environment value",
+    );
+}
+
+#[test]
+fn an_inherited_variable_cannot_hide_another_behind_a_nul() {
+    for (name, value) in [("A", "x\0LD_PRELOAD=y"), ("A\0B", "")] {
+        let request = with(|request| request.environment.push((name.into(), value.into())));
+        assert_refused(
+            &request,
+            "the environment holds a NUL byte",
+            "nul_byte",
+            "remove the NUL byte",
+        );
+    }
+}
+
+#[test]
 fn an_environment_that_no_exec_takes_is_refused() {
     // Each entry counts its `=` and its NUL.
     let entries = |count: usize, value: usize| {
@@ -295,11 +320,11 @@ fn four_hundred_years_are_thirty_days_and_said() {
     assert_eq!(
         checked.notices,
         [
-            "timeout 12614400000000 ms was set to 2592000000 ms",
-            "idle-ttl 2592000001 ms was set to 2592000000 ms",
-            "queue 18446744073709551615 ms was set to 2592000000 ms",
-            "grace 3600001 ms was set to 3600000 ms",
-            "max-output 1 bytes was set to 16384 bytes",
+            "timeout of 146000 days was set to 30 days",
+            "idle-ttl of a little more was set to 30 days",
+            "queue of 213503982334 days was set to 30 days",
+            "grace of a little more was set to 3600 s",
+            "max-output of 1 bytes was set to 16384 bytes",
         ]
     );
 }

@@ -172,6 +172,15 @@ fn the_first_end_counts() {
 }
 
 #[test]
+fn an_end_that_says_that_the_run_goes_on_is_damage() {
+    for status in [Status::Queued, Status::Running] {
+        let state = folded(&[end(status), end(Status::Failed)]);
+        assert_eq!(state.damaged_lines, 1);
+        assert_eq!(state.status(), Status::Failed);
+    }
+}
+
+#[test]
 fn the_first_stop_counts_and_other_notes_are_none() {
     let notes = [
         signal_note(),
@@ -181,6 +190,16 @@ fn the_first_stop_counts_and_other_notes_are_none() {
     ];
     assert_eq!(folded(&notes).stop, Some(stop(StopCause::Session)));
     assert_eq!(folded(&notes[..1]).stop, None);
+}
+
+#[test]
+fn an_end_of_a_later_version_is_an_end() {
+    let line = br#"{"v":2,"seq":1,"ts":"2026-11-29T16:28:47.123Z","type":"failed","message":"put to sleep","data":{"status":"hibernated","ended_by":"self","summary":"x"}}"#;
+    let mut journal = line.to_vec();
+    journal.push(b'\n');
+    let state = State::fold(&journal);
+    assert_eq!((state.status(), state.damaged_lines), (Status::Failed, 0));
+    assert_eq!(state.end.unwrap().summary, "put to sleep");
 }
 
 #[test]

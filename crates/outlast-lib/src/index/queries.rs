@@ -1,6 +1,7 @@
 //! What is asked of the index. Whoever asks brings it up to date first.
 
 use super::{Index, Trouble, rows};
+use crate::list::Glimpse;
 use crate::reindex;
 use outlast_journal::{Record, RunId, Status, Timestamp};
 use rusqlite::{OptionalExtension, Row, ToSql, params};
@@ -19,13 +20,16 @@ pub(crate) struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// Returns whether a record is meant.
-    pub(crate) fn has(&self, record: &Record) -> bool {
-        self.project.is_none_or(|project| project == record.project)
-            && self
-                .session
-                .is_none_or(|session| Some(session) == record.session.as_deref())
-            && self.has_status(record.status)
+    /// Returns whether a run with these properties is meant.
+    pub(crate) fn has(&self, project: &str, session: Option<&str>, status: Status) -> bool {
+        self.project.is_none_or(|wanted| wanted == project)
+            && self.session.is_none_or(|wanted| Some(wanted) == session)
+            && self.has_status(status)
+    }
+
+    /// Returns whether a run is meant.
+    pub(crate) fn has_run(&self, run: &Glimpse) -> bool {
+        self.has(&run.project, run.session.as_deref(), run.status)
     }
 
     fn has_status(&self, status: Status) -> bool {
@@ -63,7 +67,8 @@ impl Index {
         let session = filter.session.map_or("", |_| " AND session = ?4");
         // One state at a time, so that an index gives them in their order.
         let sql = format!(
-            "SELECT {COLUMNS} FROM runs WHERE status = ?1{project}{session}
+            "SELECT {COLUMNS} FROM runs
+             WHERE status = ?1{project}{session} AND record IS NOT NULL
              ORDER BY updated DESC, id DESC LIMIT ?2"
         );
         let mut statement = self.connection.prepare(&sql)?;
@@ -122,13 +127,13 @@ impl Index {
     pub(crate) fn count_ended(&self, session: Option<&str>) -> Result<u64, Trouble> {
         let count: i64 = match session {
             Some(session) => self.connection.query_row(
-                "SELECT count(*) FROM runs WHERE session = ?1 AND status <> ?2",
-                params![session, rows::LIVE],
+                "SELECT count(*) FROM runs WHERE session = ?1 AND record IS NOT NULL",
+                [session],
                 |row| row.get(0),
             )?,
             None => self.connection.query_row(
-                "SELECT count(*) FROM runs WHERE status <> ?1",
-                [rows::LIVE],
+                "SELECT count(*) FROM runs INDEXED BY ended WHERE record IS NOT NULL",
+                [],
                 |row| row.get(0),
             )?,
         };
@@ -139,9 +144,9 @@ impl Index {
     pub(crate) fn is_ended(&self, id: &RunId) -> Result<bool, Trouble> {
         let mut statement = self
             .connection
-            .prepare_cached("SELECT 1 FROM runs WHERE id = ?1 AND status <> ?2")?;
+            .prepare_cached("SELECT 1 FROM runs WHERE id = ?1 AND record IS NOT NULL")?;
         let found: Option<i64> = statement
-            .query_row(params![id.as_str(), rows::LIVE], |row| row.get(0))
+            .query_row([id.as_str()], |row| row.get(0))
             .optional()?;
         Ok(found.is_some())
     }
@@ -200,10 +205,10 @@ impl Index {
     ) -> Result<Vec<RunId>, Trouble> {
         let mut statement = self.connection.prepare(
             "SELECT id FROM runs WHERE label = ?1 AND (?2 IS NULL OR project = ?2)
-             AND status <> ?3 ORDER BY updated DESC LIMIT ?4",
+             AND record IS NOT NULL ORDER BY updated DESC LIMIT ?3",
         )?;
         let limit = i64::try_from(count).unwrap_or(i64::MAX);
-        let mut rows = statement.query(params![label, project, rows::LIVE, limit])?;
+        let mut rows = statement.query(params![label, project, limit])?;
         collect_ids(&mut rows)
     }
 }

@@ -5,11 +5,11 @@
 //! finds is returned too, so that a write that fails costs time and no truth.
 
 use super::{Index, Trouble, rows};
-use crate::list::Looked;
+use crate::list::{Glimpse, Looked};
 use crate::{Damage, Store, list, notices, reindex};
-use outlast_journal::{Record, RunId, names};
+use outlast_journal::{Record, RunId, Status, Timestamp, names};
 use outlast_supervisor::clock;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -22,11 +22,14 @@ const BIRTH_BYTES: u64 = RunId::LEN as u64 + 1;
 /// its folder is read may not be seen in it.
 const REPEATED_BYTES: u64 = 256 * BIRTH_BYTES;
 
+/// Runs that ended since the last look and make the log long: about four pages each.
+const MANY: usize = 64;
+
 /// What a look found beside the rows of ended runs.
 #[derive(Debug, Default)]
 pub(crate) struct Fresh {
-    /// Runs that were read from their directories: they count, not their rows.
-    pub(crate) records: Vec<Record>,
+    /// Runs that were looked at in their directories: they count, not their rows.
+    pub(crate) runs: Vec<Glimpse>,
     /// What could not be read.
     pub(crate) damaged: Vec<Damage>,
 }
@@ -42,8 +45,8 @@ struct Progress {
 /// What a look found, to be written.
 #[derive(Default)]
 struct Changes {
-    ended: Vec<(String, Record, rows::Told)>,
-    live: Vec<(String, Record)>,
+    ended: Vec<(String, Box<Record>, rows::Told)>,
+    live: Vec<(String, Glimpse)>,
     unreadable: Vec<(String, RunId)>,
     gone: Vec<RunId>,
     pending_new: Vec<RunId>,
@@ -51,6 +54,15 @@ struct Changes {
 }
 
 impl Changes {
+    fn append(&mut self, mut other: Self) {
+        self.ended.append(&mut other.ended);
+        self.live.append(&mut other.live);
+        self.unreadable.append(&mut other.unreadable);
+        self.gone.append(&mut other.gone);
+        self.pending_new.append(&mut other.pending_new);
+        self.pending_over.append(&mut other.pending_over);
+    }
+
     fn is_empty(&self) -> bool {
         self.ended.is_empty()
             && self.live.is_empty()
@@ -132,7 +144,7 @@ impl Index {
         Ok(())
     }
 
-    /// Reads every run that had not ended at the last look.
+    /// Looks at every run that had not ended at the last look.
     fn look_at_live(
         &self,
         store: &Store,
@@ -140,21 +152,31 @@ impl Index {
         fresh: &mut Fresh,
         changes: &mut Changes,
     ) -> Result<(), Trouble> {
-        let mut statement = self
-            .connection
-            .prepare("SELECT id, month FROM runs WHERE status = ?1")?;
-        let mut live = statement.query([rows::LIVE])?;
-        while let Some(row) = live.next()? {
-            let (id, month): (String, String) = (row.get(0)?, row.get(1)?);
-            let id = RunId::parse(&id).map_err(|error| Trouble::Damaged(error.to_string()))?;
-            if !known.contains(&id) {
-                let dir = store.root().join(names::RUNS).join(month).join(id.as_str());
-                let mut seen = Changes::default();
-                take(store, &dir, &id, fresh, &mut seen);
-                // A run that is as it was needs no write.
-                changes.ended.append(&mut seen.ended);
-                changes.gone.append(&mut seen.gone);
+        let mut statement = self.connection.prepare(
+            "SELECT id, month, project, session, label, status, updated, journal_bytes
+             FROM runs WHERE record IS NULL",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let run = glimpse(store, row)?;
+            if known.contains(&run.id) {
+                continue;
             }
+            if let Some(last_output_at) = list::unchanged(&run.dir, run.journal_bytes) {
+                fresh.runs.push(Glimpse {
+                    updated: run.updated.max(last_output_at),
+                    ..run
+                });
+                continue;
+            }
+            let mut seen = Changes::default();
+            take(store, &run.dir, &run.id, fresh, &mut seen);
+            // What is as it was needs no write.
+            seen.unreadable.clear();
+            seen.live.retain(|(_, now)| {
+                (now.status, now.journal_bytes) != (run.status, run.journal_bytes)
+            });
+            changes.append(seen);
         }
         Ok(())
     }
@@ -231,8 +253,8 @@ impl Index {
         for (month, record, told) in &changes.ended {
             rows::put_ended(&transaction, month, record, *told)?;
         }
-        for (month, record) in &changes.live {
-            rows::put_live(&transaction, month, record)?;
+        for (month, run) in &changes.live {
+            rows::put_live(&transaction, month, run)?;
         }
         for (month, id) in &changes.unreadable {
             rows::put_damaged(&transaction, month, id)?;
@@ -249,6 +271,9 @@ impl Index {
         }
         put_progress(&transaction, after)?;
         transaction.commit()?;
+        if changes.ended.len() > MANY {
+            self.empty_log();
+        }
         Ok(())
     }
 
@@ -274,6 +299,25 @@ fn put_progress(connection: &Connection, after: &Progress) -> rusqlite::Result<(
     Ok(())
 }
 
+/// Returns the row of a run that had not ended. One that could not be read matches no journal.
+fn glimpse(store: &Store, row: &Row<'_>) -> Result<Glimpse, Trouble> {
+    let (id, month): (String, String) = (row.get(0)?, row.get(1)?);
+    let status: String = row.get(5)?;
+    let (updated, journal_bytes): (i64, i64) = (row.get(6)?, row.get(7)?);
+    let status = Status::from_word(&status);
+    Ok(Glimpse {
+        dir: store.root().join(names::RUNS).join(month).join(&id),
+        id: RunId::parse(&id).map_err(|error| Trouble::Damaged(error.to_string()))?,
+        project: row.get(2)?,
+        session: row.get(3)?,
+        label: row.get(4)?,
+        status: status.unwrap_or(Status::Running),
+        updated: Timestamp(u64::try_from(updated).unwrap_or(0)),
+        journal_bytes: status.map_or(u64::MAX, |_| u64::try_from(journal_bytes).unwrap_or(0)),
+        record: None,
+    })
+}
+
 /// Reads one run, and notes what is to be told and written of it.
 fn take(
     store: &Store,
@@ -286,12 +330,13 @@ fn take(
     match list::look(store, dir, id) {
         Looked::Ended(record) => {
             let told = notices::told(dir, record.session.as_deref());
-            fresh.records.push((*record).clone());
-            changes.ended.push((month, *record, told));
+            changes.ended.push((month, record.clone(), told));
+            fresh.runs.push(Glimpse::new(dir, record, 0));
         }
-        Looked::Live(record) => {
-            fresh.records.push((*record).clone());
-            changes.live.push((month, *record));
+        Looked::Live(record, journal_bytes) => {
+            let run = Glimpse::new(dir, record, journal_bytes);
+            fresh.runs.push(run.clone());
+            changes.live.push((month, run));
         }
         Looked::Gone => changes.gone.push(*id),
         Looked::Damaged(damage) => {
@@ -320,7 +365,10 @@ pub(super) fn fill(
                     let told = notices::told(&dir, record.session.as_deref());
                     rows::put_ended(transaction, &month, &record, told)?;
                 }
-                Looked::Live(record) => rows::put_live(transaction, &month, &record)?,
+                Looked::Live(record, journal_bytes) => {
+                    let run = Glimpse::new(&dir, record, journal_bytes);
+                    rows::put_live(transaction, &month, &run)?;
+                }
                 Looked::Gone => continue,
                 Looked::Damaged(damage) => {
                     rows::put_damaged(transaction, &month, &id)?;

@@ -102,8 +102,12 @@ fn string_bytes(bytes: &[u8]) -> Option<usize> {
         match byte {
             &BELL | &CANCEL | &SUBSTITUTE => return Some(index + 1),
             b'\n' => return Some(index),
-            // Mostly the first half of the string's end; else it begins another sequence.
-            &ESC => return bytes.get(index + 1).map(|_| index + 2),
+            &ESC => {
+                return bytes.get(index + 1).map(|next| {
+                    // Together they are the string's own end; else a new sequence begins.
+                    if *next == b'\\' { index + 2 } else { index }
+                });
+            }
             0..=0xff => {}
         }
     }

@@ -1,7 +1,7 @@
 //! A record says what is known of a run at this moment; events come in pages without silent gaps.
 
 use super::*;
-use crate::testing::{Fixture, Process, Run, hold, id, nobody, put};
+use crate::testing::{Fixture, Run, hold, nobody, put};
 use outlast_journal::{Fact, Note, Queue, Queued, mask};
 use std::os::unix::fs::PermissionsExt;
 
@@ -20,15 +20,22 @@ fn seqs(page: &EventPage) -> Vec<u64> {
 #[test]
 fn a_run_that_is_not_there_is_named() {
     let fixture = Fixture::new();
-    let error = fixture.store.record(&id(9)).unwrap_err();
-    assert_eq!(error.to_string(), format!("there is no run `{}`", id(9)));
+    let error = fixture.store.record(&fixture.id(9)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("there is no run `{}`", fixture.id(9))
+    );
     assert_eq!(error.code(), "no_such_run");
     assert_eq!(
-        fixture.store.spec(&id(9)).unwrap_err().code(),
+        fixture.store.spec(&fixture.id(9)).unwrap_err().code(),
         "no_such_run"
     );
     assert_eq!(
-        fixture.store.events(&id(9), Seq(0), 1).unwrap_err().code(),
+        fixture
+            .store
+            .events(&fixture.id(9), Seq(0), 1)
+            .unwrap_err()
+            .code(),
         "no_such_run"
     );
 }
@@ -70,7 +77,7 @@ fn the_last_line_of_a_long_log_is_its_newest() {
         fixture.store.record(&run.id).unwrap().summary.as_deref(),
         Some("last of ä")
     );
-    run.put("output.log", &[b'y'; 100_000]);
+    run.put("output.log", &"y".repeat(100_000).into_bytes());
     let summary = fixture.store.record(&run.id).unwrap().summary.unwrap();
     assert_eq!(summary.chars().count(), limits::SUMMARY_CHARS);
 }
@@ -138,7 +145,7 @@ fn a_queued_run_counts_those_that_wait_before_it() {
 #[test]
 fn leftovers_are_shown_while_they_live() {
     let fixture = Fixture::new();
-    let left = Process::of_run(&id(1));
+    let left = fixture.process_of(&fixture.id(1));
     let run = fixture
         .run(1)
         .claimed()
@@ -273,7 +280,7 @@ fn a_read_renews_the_idle_budget_of_runs_that_have_one() {
         .make();
     let without = fixture.run(2).make();
     let begun = clock::monotonic_ms();
-    for id in [with.id, without.id, id(3)] {
+    for id in [with.id, without.id, fixture.id(3)] {
         fixture.store.mark_read(&id);
     }
     let polled = with.dir.join("polled");

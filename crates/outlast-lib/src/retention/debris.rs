@@ -18,7 +18,7 @@ impl Store {
             let folder = self.root().join(names::RUNS).join(month);
             let is_debris = |entry: &DirEntry| is_dead_run(entry);
             found += clear(&folder, dry_run, is_debris, |entry| {
-                remove_run(&entry.path())
+                remove_run(&entry.path());
             });
         }
         let keys = self.root().join(names::KEYS);

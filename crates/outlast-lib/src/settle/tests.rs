@@ -1,6 +1,6 @@
 //! A run whose supervisor is gone is closed once, says what is known, and is killed by nobody.
 
-use crate::testing::{Fixture, Process, Run, hold, id, nobody};
+use crate::testing::{Fixture, Maker, Process, Run, hold, nobody};
 use outlast_journal::{Fact, Line, MainExit, Queued, Record, Seq, State, Status, limits};
 use outlast_supervisor::process;
 
@@ -49,73 +49,54 @@ fn many_readers_at_once_write_one_end() {
 #[test]
 fn what_is_known_is_said() {
     let fixture = Fixture::new();
-    let boot = process::boot_id();
-    let here = process::pid_namespace();
-    let exited = |exit_code, signal: Option<&str>| {
-        Fact::MainExited(MainExit {
+    let check = |maker: Maker<'_>, said: &str| {
+        let run = maker.make();
+        assert_eq!(summary(&fixture, &run), format!("interrupted: {said}"));
+    };
+    let begun = "the start was cut off before the command ran";
+    check(fixture.run(1), begun);
+    let claimed = "the supervisor is gone; whether the command ran is unknown";
+    check(fixture.run(2).claimed(), claimed);
+    let started = "the supervisor is gone; exit code unknown";
+    check(fixture.run(3).claimed().started(), started);
+    let (boot, here) = (process::boot_id(), process::pid_namespace());
+    let restarted = "the machine was restarted; exit code unknown";
+    check(
+        fixture.run(4).claimed_as("another", here).started(),
+        restarted,
+    );
+    let unseen = format!("{started}; its processes cannot be seen from this PID namespace");
+    check(
+        fixture.run(5).claimed_as(&boot, here + 1).started(),
+        &unseen,
+    );
+    let waiting = "the supervisor is gone; it was waiting for a place";
+    let queued = Fact::Queued(Queued { ticket: 1 });
+    check(fixture.run(6).claimed().fact(&queued), waiting);
+}
+
+#[test]
+fn how_the_main_process_ended_is_kept_when_it_is_known() {
+    let fixture = Fixture::new();
+    let exited = |number, exit_code, signal: Option<&str>| {
+        let fact = Fact::MainExited(MainExit {
             exit_code,
             signal: signal.map(str::to_owned),
-        })
+        });
+        let run = fixture.run(number).claimed().started().fact(&fact).make();
+        fixture.store.record(&run.id).unwrap()
     };
-    let queued = Fact::Queued(Queued { ticket: 1 });
-    for (number, maker, said) in [
-        (
-            1,
-            fixture.run(1),
-            "the start was cut off before the command ran",
-        ),
-        (
-            2,
-            fixture.run(2).claimed(),
-            "the supervisor is gone; whether the command ran is unknown",
-        ),
-        (
-            3,
-            fixture.run(3).claimed().started(),
-            "the supervisor is gone; exit code unknown",
-        ),
-        (
-            4,
-            fixture.run(4).claimed_as("another", here).started(),
-            "the machine was restarted; exit code unknown",
-        ),
-        (
-            5,
-            fixture.run(5).claimed_as(&boot, here + 1).started(),
-            "the supervisor is gone; exit code unknown; its processes cannot be seen from this PID namespace",
-        ),
-        (
-            6,
-            fixture
-                .run(6)
-                .claimed()
-                .started()
-                .fact(&exited(Some(3), None)),
-            "the supervisor is gone; the command had exited with 3",
-        ),
-        (
-            7,
-            fixture
-                .run(7)
-                .claimed()
-                .started()
-                .fact(&exited(None, Some("SEGV"))),
-            "the supervisor is gone; the command had been killed by SIGSEGV",
-        ),
-        (
-            8,
-            fixture.run(8).claimed().fact(&queued),
-            "the supervisor is gone; it was waiting for a place",
-        ),
-    ] {
-        let run = maker.make();
-        assert_eq!(run.id, id(number));
-        assert_eq!(summary(&fixture, &run), format!("interrupted: {said}"));
-    }
-    assert_eq!(fixture.store.record(&id(6)).unwrap().exit_code, Some(3));
+    let code = exited(1, Some(3), None);
+    let said = "interrupted: the supervisor is gone; the command had exited with 3";
     assert_eq!(
-        fixture.store.record(&id(7)).unwrap().signal.as_deref(),
-        Some("SEGV")
+        (code.exit_code, code.summary.as_deref()),
+        (Some(3), Some(said))
+    );
+    let killed = exited(2, None, Some("SEGV"));
+    let said = "interrupted: the supervisor is gone; the command had been killed by SIGSEGV";
+    assert_eq!(
+        (killed.signal.as_deref(), killed.summary.as_deref()),
+        (Some("SEGV"), Some(said))
     );
 }
 
@@ -221,8 +202,8 @@ fn a_store_that_is_only_read_tells_the_same_and_writes_nothing() {
 #[test]
 fn what_is_left_of_the_tree_is_named_and_lives_on() {
     let fixture = Fixture::new();
-    let left = Process::of_run(&id(1));
-    let other = Process::of_run(&id(2));
+    let left = fixture.process_of(&fixture.id(1));
+    let other = fixture.process_of(&fixture.id(2));
     let run = fixture.run(1).claimed().started().make();
     let record = fixture.store.record(&run.id).unwrap();
     let pids: Vec<i32> = record.leftovers.iter().map(|left| left.pid).collect();
@@ -236,7 +217,7 @@ fn what_is_left_of_the_tree_is_named_and_lives_on() {
 #[test]
 fn processes_of_another_boot_are_not_looked_at() {
     let fixture = Fixture::new();
-    let _same_cookie = Process::of_run(&id(1));
+    let _same_cookie = fixture.process_of(&fixture.id(1));
     let run = fixture
         .run(1)
         .claimed_as("another", process::pid_namespace())
@@ -249,7 +230,9 @@ fn processes_of_another_boot_are_not_looked_at() {
 fn more_leftovers_than_are_named_are_counted() {
     let fixture = Fixture::new();
     let most = limits::LEFTOVERS_NAMED_MAX;
-    let _left: Vec<Process> = (0..most + 3).map(|_| Process::of_run(&id(1))).collect();
+    let _left: Vec<Process> = (0..most + 3)
+        .map(|_| fixture.process_of(&fixture.id(1)))
+        .collect();
     let run = fixture.run(1).claimed().started().make();
     fixture.store.record(&run.id).unwrap();
     let end = State::fold(&run.journal()).end.unwrap();

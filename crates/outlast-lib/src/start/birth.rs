@@ -165,7 +165,6 @@ impl Birth {
     ///
     /// In this order, so that no visible run is missing from the list.
     pub(super) fn show(&mut self, store: &Store) -> Result<(), StartError> {
-        fault::point("key_made");
         let failed = |error| StartError::store("the list of births", Some(error));
         let mut births = fsio::open_append(&store.root().join(names::BIRTHS)).map_err(failed)?;
         births

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum StartError {
     /// The request itself cannot be a run.
-    #[error("{0}")]
+    #[error(transparent)]
     Request(#[from] RequestError),
     /// This program would run its own `main` again instead of supervising.
     #[error("`init_supervisor` was not called in this process")]
@@ -22,6 +22,12 @@ pub enum StartError {
     ReadOnly {
         /// The store.
         path: PathBuf,
+    },
+    /// A newer program made the store.
+    #[error("the store was made by a newer version (format {version})")]
+    StoreNewer {
+        /// The store's format.
+        version: u32,
     },
     /// The store has no room left.
     #[error("no space left in the store for {what}")]
@@ -143,6 +149,7 @@ impl Advice for StartError {
             Self::Request(error) => error.code(),
             Self::NotInitialised => "supervisor_not_initialised",
             Self::ReadOnly { .. } => "store_read_only",
+            Self::StoreNewer { .. } => "store_newer",
             Self::StoreFull { .. } => "store_full",
             Self::Store { .. } => "store_unwritable",
             Self::NoLocks { .. } => "store_no_locks",
@@ -167,6 +174,7 @@ impl Advice for StartError {
                 "call `init_supervisor()` first in `main` and leave with the code it gives".into()
             }
             Self::ReadOnly { .. } => "make the store writable, or set OUTLAST_HOME".into(),
+            Self::StoreNewer { .. } => "update outlast; this version only reads the store".into(),
             Self::StoreFull { .. } => "free space, for example with `outlast gc`".into(),
             Self::Store { .. } => "see `outlast doctor`".into(),
             Self::NoLocks { .. } => "put the store on a local file system".into(),
@@ -246,7 +254,9 @@ fn start_hint(code: &str) -> &'static str {
     match code {
         "no_such_program" => "check the name, or give the program's path",
         "no_interpreter" => "install the interpreter, or correct the first line of the script",
-        "not_executable" => "mark it as executable, or run it by its interpreter",
+        "not_executable" => {
+            "name a program, mark the file as executable, or run it by its interpreter"
+        }
         "exec_format" => "add a first line such as `#!/bin/sh`, or run it as `sh FILE`",
         "argument_list_too_long" => "pass long data in a file, or unset large variables",
         "work_dir" => "pass the path of a directory that exists",

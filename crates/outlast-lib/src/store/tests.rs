@@ -1,7 +1,7 @@
 //! A store is private, local and understood, or it is refused with the fix.
 
 use super::*;
-use crate::testing::{Fixture, id, put};
+use crate::testing::{Fixture, put};
 use outlast_testkit::Home;
 use std::os::unix::fs::chown;
 
@@ -140,7 +140,7 @@ fn a_store_of_a_newer_version_is_read_and_never_written() {
     let store = open(fixture.store.root()).unwrap();
     assert_eq!(store.access(), Access::Newer { version: 2 });
     assert!(!store.is_writable());
-    assert_eq!(store.record(&id(1)).unwrap().label, "run 1");
+    assert_eq!(store.record(&fixture.id(1)).unwrap().label, "run 1");
     assert!(store.key().is_err());
 }
 
@@ -205,10 +205,10 @@ fn a_run_is_found_in_whatever_month_it_was_born() {
     let new = fixture.run(2).make();
     fsio::make_private_dirs(&fixture.path("runs/2024-13")).unwrap();
     fsio::make_private_dirs(&fixture.path("runs/lost+found")).unwrap();
-    assert!(old.dir.ends_with(format!("runs/2024-02/{}", id(1))));
-    assert_eq!(fixture.store.run_dir(&id(1)), Some(old.dir));
-    assert_eq!(fixture.store.run_dir(&id(2)), Some(new.dir));
-    assert_eq!(fixture.store.run_dir(&id(3)), None);
+    assert!(old.dir.ends_with(format!("runs/2024-02/{}", fixture.id(1))));
+    assert_eq!(fixture.store.run_dir(&fixture.id(1)), Some(old.dir));
+    assert_eq!(fixture.store.run_dir(&fixture.id(2)), Some(new.dir));
+    assert_eq!(fixture.store.run_dir(&fixture.id(3)), None);
     let months = fixture.store.months().unwrap();
     assert_eq!(months, ["2024-02".to_owned(), clock::now().month()]);
 }

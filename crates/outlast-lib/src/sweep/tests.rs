@@ -1,9 +1,9 @@
 //! A sweep stops what belongs to a dead run, all of it, and nothing else.
 
 use super::*;
-use crate::testing::{Fixture, Process, id, nobody, put, sleep};
+use crate::testing::{Fixture, Process, nobody, put};
 use outlast_testkit::eventually;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -13,20 +13,18 @@ fn state_with_main(fixture: &Fixture, main: ProcessRef) -> State {
     State::fold(&run.journal())
 }
 
-fn found(state: &State) -> Vec<i32> {
-    match look(&id(1), state) {
+fn found(fixture: &Fixture, state: &State) -> Vec<i32> {
+    match look(&fixture.id(1), state, None) {
         Look::Processes(found) => found.iter().map(|left| left.process.pid).collect(),
         Look::OtherBoot | Look::OtherNamespace => panic!("the state is of here and now"),
     }
 }
 
 /// A process that leads a session of its own, without a cookie.
-fn leader(command: &str) -> Process {
-    let mut setsid = Command::new("setsid");
-    setsid
-        .args(["sh", "-c", command])
-        .env_remove(names::RUN_VARIABLE);
-    let process = Process::spawn(&mut setsid);
+fn leader(fixture: &Fixture, script: &str) -> Process {
+    let mut setsid = fixture.command("setsid");
+    setsid.current_dir(fixture.home.work());
+    let process = Process::spawn(setsid.args(["sh", "-c", script]));
     let pid = process.reference().pid;
     eventually("it leads a session", LIMIT, || {
         process::session(pid) == Some(pid)
@@ -49,21 +47,21 @@ fn children_of(process: &Process, count: usize) -> Vec<ProcessRef> {
 fn a_process_is_of_the_tree_by_its_cookie() {
     let fixture = Fixture::new();
     let state = state_with_main(&fixture, nobody());
-    let ours = Process::of_run(&id(1));
-    let _other = Process::of_run(&id(2));
-    let _none = Process::spawn(&mut sleep());
-    assert_eq!(found(&state), [ours.reference().pid]);
+    let ours = fixture.process_of(&fixture.id(1));
+    let _other = fixture.process_of(&fixture.id(2));
+    let _none = Process::spawn(fixture.command("sleep").arg("600"));
+    assert_eq!(found(&fixture, &state), [ours.reference().pid]);
 }
 
 #[test]
 fn a_process_is_of_the_tree_by_its_session() {
     let fixture = Fixture::new();
-    let main = leader("sleep 600 & sleep 600 & wait");
+    let main = leader(&fixture, "sleep 600 & sleep 600 & wait");
     let state = state_with_main(&fixture, main.reference());
     let mut tree: Vec<i32> = children_of(&main, 2).iter().map(|one| one.pid).collect();
     tree.push(main.reference().pid);
     tree.sort_unstable();
-    let mut seen = found(&state);
+    let mut seen = found(&fixture, &state);
     seen.sort_unstable();
     assert_eq!(seen, tree);
 }
@@ -71,14 +69,14 @@ fn a_process_is_of_the_tree_by_its_session() {
 #[test]
 fn a_process_in_the_session_that_is_of_a_run_inside_is_not_of_the_tree() {
     let fixture = Fixture::new();
-    let main = leader("OUTLAST_RUN=0000000000000000 sleep 600 & wait");
+    let main = leader(&fixture, "OUTLAST_RUN=0000000000000000 sleep 600 & wait");
     let state = state_with_main(&fixture, main.reference());
     let inner = children_of(&main, 1)[0].pid;
     let cookie = Some(b"0000000000000000".to_vec());
     eventually("the inner one is executed", LIMIT, || {
         cookie_of(inner) == cookie
     });
-    assert_eq!(found(&state), [main.reference().pid]);
+    assert_eq!(found(&fixture, &state), [main.reference().pid]);
 }
 
 #[test]
@@ -88,41 +86,42 @@ fn a_supervisor_is_not_of_the_tree_that_it_stands_in() {
     // A script that waits without a child, under a name that only supervisors have.
     let script = |name: &str| {
         put(&fixture.home.work().join(name), b"read line");
-        let mut command = Command::new("sh");
+        let mut command = fixture.command("sh");
         command
             .args([name, "/store/runs/2026-01/x"])
             .stdin(Stdio::piped());
         command.current_dir(fixture.home.work());
-        Process::spawn(command.env(names::RUN_VARIABLE, id(1).as_str()))
+        Process::spawn(command.env(names::RUN_VARIABLE, fixture.id(1).as_str()))
     };
     let supervisor = script(names::SUPERVISE);
     let plain = script("plain");
     eventually("both are executed", LIMIT, || {
-        process::supervised_dir(supervisor.reference().pid).is_some() && !found(&state).is_empty()
+        process::supervised_dir(supervisor.reference().pid).is_some()
+            && !found(&fixture, &state).is_empty()
     });
-    assert_eq!(found(&state), [plain.reference().pid]);
+    assert_eq!(found(&fixture, &state), [plain.reference().pid]);
 }
 
 #[test]
 fn a_session_whose_number_went_to_a_stranger_is_not_the_runs() {
     let fixture = Fixture::new();
-    let stranger = leader("sleep 600 & wait");
+    let stranger = leader(&fixture, "sleep 600 & wait");
     let earlier = ProcessRef {
         start_ticks: stranger.reference().start_ticks - 1,
         ..stranger.reference()
     };
     let state = state_with_main(&fixture, earlier);
     children_of(&stranger, 1);
-    assert!(found(&state).is_empty());
+    assert!(found(&fixture, &state).is_empty());
 }
 
 #[test]
 fn a_sweep_kills_the_whole_tree_and_only_that() {
     let fixture = Fixture::new();
-    let main = leader("trap '' TERM; sleep 600 & sleep 600 & wait");
+    let main = leader(&fixture, "trap '' TERM; sleep 600 & sleep 600 & wait");
     let children = children_of(&main, 2);
-    let by_cookie = Process::of_run(&id(1));
-    let other = Process::of_run(&id(2));
+    let by_cookie = fixture.process_of(&fixture.id(1));
+    let other = fixture.process_of(&fixture.id(2));
     let run = fixture.run(1).claimed().started_as(main.reference()).make();
     assert_eq!(fixture.store.sweep(&run.id, 0), 4);
     assert!(children.iter().all(|one| !process::is_alive(*one)));
@@ -139,7 +138,7 @@ fn with_a_grace_a_process_can_end_in_order() {
         "trap 'echo bye > {}; exit' TERM; echo; sleep 600 & wait",
         mark.display()
     );
-    let main = leader(&script);
+    let main = leader(&fixture, &script);
     children_of(&main, 1);
     let run = fixture.run(1).claimed().started_as(main.reference()).make();
     assert_eq!(fixture.store.sweep(&run.id, 10_000), 2);
@@ -149,7 +148,7 @@ fn with_a_grace_a_process_can_end_in_order() {
 #[test]
 fn a_process_that_ignores_the_grace_is_killed_after_it() {
     let fixture = Fixture::new();
-    let main = leader("trap '' TERM; while :; do sleep 600; done");
+    let main = leader(&fixture, "trap '' TERM; while :; do sleep 600; done");
     children_of(&main, 1);
     let run = fixture.run(1).claimed().started_as(main.reference()).make();
     let begun = clock::monotonic_ms();
@@ -161,18 +160,22 @@ fn a_process_that_ignores_the_grace_is_killed_after_it() {
 #[test]
 fn a_tree_that_forks_all_the_time_is_gone_after_a_sweep() {
     let fixture = Fixture::new();
-    let main = leader("f() { sleep 0.02; f & }; for i in 1 2 3 4; do f & done; wait");
+    put(
+        &fixture.home.work().join("fork"),
+        b"sleep 0.2; sh ./fork & sleep 1",
+    );
+    let main = leader(&fixture, "for i in 1 2; do sh ./fork & done; sleep 600");
     let run = fixture.run(1).claimed().started_as(main.reference()).make();
     let state = State::fold(&run.journal());
-    eventually("it forks", LIMIT, || found(&state).len() > 4);
-    assert!(fixture.store.sweep(&run.id, 0) > 4);
-    assert!(found(&state).is_empty());
+    eventually("it forks", LIMIT, || found(&fixture, &state).len() > 4);
+    assert!(fixture.store.sweep(&run.id, 0) > 0);
+    assert!(found(&fixture, &state).is_empty());
 }
 
 #[test]
 fn a_run_with_a_supervisor_is_not_swept() {
     let fixture = Fixture::new();
-    let ours = Process::of_run(&id(1));
+    let ours = fixture.process_of(&fixture.id(1));
     let (run, _lock) = fixture.live(1);
     assert_eq!(fixture.store.sweep(&run.id, 0), 0);
     assert!(ours.is_alive());

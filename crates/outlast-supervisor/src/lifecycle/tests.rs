@@ -236,6 +236,20 @@ fn check_promises(policy: Leftovers, inputs: &[Input]) {
     );
 }
 
+#[test]
+fn a_tree_that_ends_with_its_main_process_is_not_said_to_go_on() {
+    for policy in POLICIES {
+        let log = play(
+            policy,
+            &[stop(StopCause::Cancel, 5_000), Input::TreeEmpty, killed()],
+        );
+        let told =
+            |(_, action): &(usize, Action)| matches!(action, Action::Append(Fact::MainExited(_)));
+        assert!(!log.iter().any(told), "{policy:?}: {log:?}");
+        assert!(matches!(log.last(), Some((2, Action::Leave))));
+    }
+}
+
 fn every_order_of_seven(policy: Leftovers) {
     let mut check = |inputs: &[Input]| check_promises(policy, inputs);
     let count = every_order(7, &mut Vec::new(), &mut check);

@@ -52,6 +52,15 @@ pub(crate) fn null_streams() -> io::Result<()> {
     Ok(())
 }
 
+/// Closes every descriptor but stdin, stdout and stderr: what the launcher had open is not ours.
+pub(crate) fn close_inherited() {
+    // SAFETY: nothing in this process has opened a descriptor yet, so none of them is owned.
+    // Linux knows the call since 5.9; where it is refused, nothing is worse than before.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
+    }
+}
+
 /// Takes over stdin as a socket and puts `/dev/null` in its place later.
 pub(crate) fn take_stdin() -> io::Result<std::os::fd::OwnedFd> {
     use std::os::fd::{FromRawFd, OwnedFd};

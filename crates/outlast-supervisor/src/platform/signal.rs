@@ -14,6 +14,9 @@ pub(crate) struct Came {
 }
 
 /// Blocks every signal that can be, and returns a descriptor on which CHLD, TERM, INT and HUP come.
+///
+/// What the caller ignored is ignored no longer: an ignored CHLD would have the kernel reap the
+/// children, and their wait statuses would be lost.
 pub(crate) fn block_and_open() -> io::Result<OwnedFd> {
     // SAFETY: sets of zeroes are valid, all pointers live through their calls, and the
     // descriptor is new and owned by nobody else.
@@ -25,6 +28,7 @@ pub(crate) fn block_and_open() -> io::Result<OwnedFd> {
             &raw const all,
             std::ptr::null_mut(),
         ))?;
+        reset_actions();
         let mut heard: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&raw mut heard);
         for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
@@ -53,13 +57,31 @@ pub(crate) fn next(descriptor: &OwnedFd) -> Option<Came> {
 
 /// Sets every signal of this process to its default and unblocks all.
 ///
-/// For a child between fork and exec: only system calls. glibc refuses 32 and 33 in
-/// `sigaction`, and std's posix_spawn leaves them ignored, so the raw call is used.
+/// For a child between fork and exec: only system calls.
 pub(super) fn reset_all() {
-    let default = [0_u64; 4];
+    reset_actions();
     let none = [0_u64; 1];
+    // SAFETY: `none` is the kernel's empty signal set of 8 bytes, and no old one is asked for.
+    unsafe {
+        let old: *mut u64 = std::ptr::null_mut();
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            none.as_ptr(),
+            old,
+            8_usize,
+        );
+    }
+}
+
+/// Sets every signal of this process to its default.
+///
+/// glibc refuses 32 and 33 in `sigaction`, and std's posix_spawn leaves them ignored, so the
+/// raw call is used.
+fn reset_actions() {
+    let default = [0_u64; 4];
     // SAFETY: `default` has the size of the kernel's sigaction, all zeroes: default
-    // action, no flags; `none` is the kernel's empty signal set of 8 bytes.
+    // action, no flags; no old one is asked for.
     unsafe {
         for signal in 1..=64 {
             let old: *mut u64 = std::ptr::null_mut();
@@ -71,13 +93,5 @@ pub(super) fn reset_all() {
                 8_usize,
             );
         }
-        let old: *mut u64 = std::ptr::null_mut();
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            none.as_ptr(),
-            old,
-            8_usize,
-        );
     }
 }

@@ -10,6 +10,7 @@ mod docs;
 mod files;
 mod graph;
 mod licences;
+mod reference;
 
 use std::{
     fs,

@@ -44,7 +44,7 @@ pub(crate) struct RunArguments {
     /// With -c: by a login shell
     #[arg(long, requires = "is_shell", help_heading = COMMAND)]
     pub(crate) login: bool,
-    /// With -c: a pipe fails with its first failing part
+    /// With -c: a pipe fails when any part of it does
     #[arg(long, requires = "is_shell", help_heading = COMMAND)]
     pub(crate) pipefail: bool,
     /// Name for lists [default: made from the command]

@@ -1,13 +1,15 @@
+//! Options belong to us, and what follows the command belongs to it.
+
 use super::*;
 use clap::CommandFactory;
 use std::ffi::OsString;
 
 fn run(words: &[&str]) -> Result<RunArguments, clap::Error> {
     let all = ["outlast", "run"].iter().chain(words).map(OsString::from);
-    match Cli::try_parse_from(all)?.verb {
-        Verb::Run(arguments) => Ok(*arguments),
-        other => panic!("not run: {other:?}"),
-    }
+    let Verb::Run(arguments) = Cli::try_parse_from(all)?.verb else {
+        panic!("another verb");
+    };
+    Ok(*arguments)
 }
 
 fn kind(words: &[&str]) -> clap::error::ErrorKind {
@@ -107,8 +109,8 @@ fn a_program_is_taken_as_it_is_typed_even_if_it_is_no_text() {
     let odd = OsString::from_vec(vec![b'a', 0xff]);
     let all = ["outlast", "run", "--"].map(OsString::from);
     let cli = Cli::try_parse_from(all.into_iter().chain([odd.clone()])).expect("arguments");
-    match cli.verb {
-        Verb::Run(arguments) => assert_eq!(arguments.words, [odd]),
-        other => panic!("not run: {other:?}"),
-    }
+    let Verb::Run(arguments) = cli.verb else {
+        panic!("another verb");
+    };
+    assert_eq!(arguments.words, [odd]);
 }

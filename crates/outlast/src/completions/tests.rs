@@ -1,3 +1,5 @@
+//! What a shell is offered can be typed as it is.
+
 use super::*;
 use crate::sample;
 
@@ -22,6 +24,13 @@ fn ids_are_offered_as_short_as_they_name_one_run() {
 fn labels_are_offered_once_they_are_begun() {
     assert_eq!(offered("bu"), ["build"]);
     assert_eq!(offered("de"), ["deploy"]);
+}
+
+#[test]
+fn a_label_that_a_shell_would_take_apart_is_not_offered() {
+    let mut record = sample::failed();
+    record.label = "lint; rm -r x".to_owned();
+    assert!(offers(&[record], "lint").is_empty());
 }
 
 #[test]

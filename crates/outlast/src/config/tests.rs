@@ -1,3 +1,5 @@
+//! A configuration holds as it is written, or is an error that names file and key.
+
 use super::*;
 use outlast_testkit::Home;
 use std::io::Write;
@@ -63,14 +65,24 @@ fn a_setting_says_whether_the_file_or_the_default_made_it() {
 
 #[test]
 fn an_unknown_key_is_an_error_that_names_file_and_key() {
-    insta::assert_debug_snapshot!(refused("[limits]\nrun_per_store = 1\n"), @"");
+    insta::assert_debug_snapshot!(refused("[limits]\nrun_per_store = 1\n"), @r#"
+    (
+        "the configuration `HOME/config.toml` has the unknown key `limits.run_per_store`",
+        "the table [limits] may have runs_per_session, runs_per_store, agent_runs, depth, descendants, max_output, grace, tool_timeout, retention_days",
+    )
+    "#);
     assert!(refused("[limit]\ndepth = 1\n").0.contains("`limit`"));
     assert!(refused("depth = 1\n").0.contains("`depth`"));
 }
 
 #[test]
 fn a_value_of_another_form_is_an_error_that_says_the_form() {
-    insta::assert_debug_snapshot!(refused("[limits]\ngrace = \"soon\"\n"), @"");
+    insta::assert_debug_snapshot!(refused("[limits]\ngrace = \"soon\"\n"), @r#"
+    (
+        "the configuration `HOME/config.toml` sets `limits.grace` to `\"soon\"`",
+        "write a number of seconds, or a time such as \"5s\" or \"30m\"",
+    )
+    "#);
     for text in [
         "depth = -1",
         "depth = \"3\"",

@@ -55,7 +55,7 @@ fn decide(host: &Host, inside: Option<&str>) -> Vec<Check> {
     if let Some(id) = inside {
         checks.push(HOST.warning(
             "run",
-            format!("this is inside run {id}: runs started here end with it"),
+            format!("this is inside run {id}: runs started here end when that run is cancelled"),
             "start them from outside of any run",
         ));
     }
@@ -141,6 +141,15 @@ fn place(cgroup: &str) -> Place {
         Some(unit) if has_end(&unit, "scope") => Place::Scope(unit),
         Some(unit) => Place::SystemUnit(unit),
         None => Place::Free,
+    }
+}
+
+/// Returns the unit whose restart ends the process that has this `/proc/PID/cgroup`, if there is one.
+pub(crate) fn restarted_unit(cgroup: &str) -> Option<String> {
+    match place(cgroup) {
+        Place::SystemUnit(unit) => Some(unit),
+        Place::UserUnit(unit) if has_end(&unit, "service") => Some(unit),
+        Place::UserUnit(_) | Place::Session(_) | Place::Scope(_) | Place::Free => None,
     }
 }
 

@@ -7,37 +7,32 @@ mod host;
 mod machine;
 mod store;
 
+pub(crate) use host::restarted_unit;
+
 use crate::{
     cli::JsonArguments,
     failure::{Stop, exit},
     look::{Look, Paint, clean},
     surface::Surface,
 };
-use serde_json::json;
+use serde::Serialize;
 
 /// How a check went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Level {
     /// As it should be.
+    #[serde(rename = "ok")]
     Fine,
     /// Runs work, and may end or be hard to see in a case that is named.
+    #[serde(rename = "warn")]
     Warning,
     /// Runs do not work.
+    #[serde(rename = "fail")]
     Failure,
 }
 
-impl Level {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Fine => "ok",
-            Self::Warning => "warn",
-            Self::Failure => "fail",
-        }
-    }
-}
-
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Check {
     /// What it belongs to.
     group: &'static str,
@@ -48,7 +43,16 @@ pub(crate) struct Check {
     /// What was seen.
     message: String,
     /// What to do, if something is to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
+}
+
+/// All that was looked at: the answer of `doctor`.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    ok: bool,
+    checks: &'a [Check],
 }
 
 /// Makes the checks of one group.
@@ -92,20 +96,11 @@ pub(crate) fn doctor(surface: &mut Surface, arguments: &JsonArguments) -> Result
     checks.extend(host::checks(surface.surroundings.run.as_deref()));
     let is_fine = checks.iter().all(|check| check.level != Level::Failure);
     if arguments.json {
-        let shown: Vec<_> = checks
-            .iter()
-            .map(|check| {
-                json!({
-                    "group": check.group,
-                    "name": check.name,
-                    "level": check.level.word(),
-                    "message": check.message,
-                    "fix": check.fix,
-                })
-            })
-            .collect();
-        let document = json!({ "schema": "outlast.doctor/1", "ok": is_fine, "checks": shown });
-        surface.screen.print_json(&document)?;
+        surface.screen.print_json(&Report {
+            schema: "outlast.doctor/1",
+            ok: is_fine,
+            checks: &checks,
+        })?;
     } else {
         let look = surface.screen.look();
         surface.screen.print(&page(&checks, &look))?;

@@ -1,8 +1,11 @@
 //! Checks of the store and of the file system below it.
 
-use super::{Check, Group};
-use crate::{surface::Surface, words};
-use outlast_lib::{Access, Advice, ListQuery, Store, network_name};
+use super::{Check, Group, Level};
+use crate::{
+    surface::{Surface, failed},
+    words,
+};
+use outlast_lib::{Access, Advice, Damage, ListQuery, RunId, Store, network_name};
 use outlast_supervisor::{fsio, lock};
 use rustix::fs::statvfs;
 use std::fs::{self, File};
@@ -37,8 +40,13 @@ pub(super) fn checks(surface: &Surface) -> Vec<Check> {
     };
     if there == root {
         checks.push(STORE.fine("path", root.display().to_string()));
-        checks.push(owner(&root));
-        checks.push(opened(surface, &root));
+        let owner = owner(&root);
+        // A store with a wrong owner does not open, for the reason that was just given.
+        let is_ours = owner.level == Level::Fine;
+        checks.push(owner);
+        if is_ours {
+            checks.push(opened(surface, &root));
+        }
     } else {
         let message = format!(
             "{} is not there yet; the first run makes it",
@@ -65,7 +73,7 @@ fn configuration(surface: &Surface) -> Check {
     match crate::config::Config::load(surface.surroundings.config()) {
         Ok(config) if config.is_there => STORE.fine("config", "the configuration can be used"),
         Ok(_) => STORE.fine("config", "no configuration; the defaults hold"),
-        Err(error) => STORE.failure("config", error.to_string(), &error.hint()),
+        Err(error) => STORE.failure("config", failed(&error).sentence(), &error.hint()),
     }
 }
 
@@ -105,7 +113,7 @@ fn opened(surface: &Surface, root: &Path) -> Check {
         .unwrap_or_default();
     let store = match Store::open(root, limits) {
         Ok(store) => store,
-        Err(error) => return STORE.failure("open", error.to_string(), &error.hint()),
+        Err(error) => return STORE.failure("open", failed(&error).sentence(), &error.hint()),
     };
     match store.access() {
         Access::Full => index(&store),
@@ -139,7 +147,7 @@ fn index(store: &Store) -> Check {
             damage.path.display(),
             damage.what
         );
-        return STORE.warning("index", message, "outlast reindex, then outlast ps -a");
+        return STORE.warning("index", message, &damage_fix(damage));
     }
     match store.counts(None) {
         Ok(counts) => {
@@ -152,6 +160,22 @@ fn index(store: &Store) -> Check {
         Err(error) => STORE.failure("index", error.to_string(), &error.hint()),
     }
 }
+
+/// What mends a damage: a run with it can only be removed, and the index is made from the runs.
+fn damage_fix(damage: &Damage) -> String {
+    let name = damage.path.file_name().and_then(|name| name.to_str());
+    let run = name.and_then(|name| RunId::parse(name).ok());
+    match run {
+        Some(id) if damage.what.contains(SPEC_DAMAGED) => {
+            format!("outlast rm {id}, when what it wrote there is not needed")
+        }
+        Some(_) => "make it readable for you".to_owned(),
+        None => "outlast reindex, then outlast ps -a".to_owned(),
+    }
+}
+
+/// Name of the error that a list says of a run whose spec is damaged.
+const SPEC_DAMAGED: &str = "spec_damaged";
 
 fn space(there: &Path) -> Check {
     match statvfs(there) {

@@ -1,3 +1,5 @@
+//! What the doctor saw, as a page.
+
 use super::*;
 use crate::look::tests::look;
 
@@ -13,5 +15,14 @@ fn the_page_groups_what_was_seen_and_says_what_to_do() {
             "systemd-run --user --scope …",
         ),
     ];
-    insta::assert_snapshot!(page(&checks, &look()), @"");
+    insta::assert_snapshot!(page(&checks, &look()), @"
+    store
+      ✓ ok    12.0 GiB free
+      ✗ fail  others may write to it
+              → chmod 700 /s
+
+    what would end the runs
+      ! warn  this is a unit of systemd
+              → systemd-run --user --scope …
+    ");
 }

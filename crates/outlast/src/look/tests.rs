@@ -1,3 +1,5 @@
+//! What is drawn fits, and cannot speak to the terminal.
+
 use super::*;
 
 /// A terminal of 80 columns without colours, at noon in UTC.

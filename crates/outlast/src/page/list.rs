@@ -6,6 +6,7 @@ use crate::{
     words,
 };
 use outlast_journal::{Record, RunId, Status, shortest_unique};
+use outlast_lib::ListQuery;
 
 /// Fewest characters of an id: fewer would clash with the next run.
 const PREFIX_MIN: usize = 4;
@@ -114,7 +115,7 @@ fn time(record: &Record) -> String {
     match (record.elapsed_ms, record.status) {
         (Some(ms), _) => words::span(ms),
         (None, Status::Queued) => "–".to_owned(),
-        (None, _) if record.started.is_none() && record.failure.is_some() => "–".to_owned(),
+        (None, _) if record.started.is_none() => "–".to_owned(),
         (None, _) => "?".to_owned(),
     }
 }
@@ -136,6 +137,29 @@ pub(crate) fn left_behind(record: &Record, id: &str) -> Option<String> {
     let is_left = record.status.is_ended() && left > 0;
     let what = words::count(left, "process of it is", "processes of it are");
     is_left.then(|| format!("{id} has ended and {what} still alive: outlast cancel {id}"))
+}
+
+/// Returns what to say when there are runs and none of them was asked for.
+///
+/// `elsewhere` counts those of other projects that would have been listed.
+pub(crate) fn none(query: &ListQuery, elsewhere: u64) -> String {
+    let project = query
+        .project
+        .as_ref()
+        .map(|_| " of this project".to_owned());
+    let session = query.session.as_ref();
+    let session = session.map(|session| format!(" of session `{}`", clean(session)));
+    let owners: Vec<String> = project.into_iter().chain(session).collect();
+    let words = query.statuses.iter().map(ToString::to_string);
+    let words: Vec<String> = words.map(|word| word.replace('_', " ")).collect();
+    let mut parts = vec!["no runs".to_owned(), owners.join(" and")];
+    if !words.is_empty() {
+        parts.push(format!(" are {}", words.join(" or ")));
+    }
+    if elsewhere > 0 {
+        parts.push(format!("; {elsewhere} in others: outlast ps -a"));
+    }
+    parts.concat()
 }
 
 /// What stands below the table, or nothing.

@@ -6,10 +6,10 @@ use crate::{
     verdict::{Verdict, state_words},
     words,
 };
-use outlast_journal::{Event, Leftovers, Lifetime, Record, Spec, Status, Stdin};
+use outlast_journal::{Event, Leftovers, Lifetime, Record, RunId, Spec, Status, Stdin};
 
 /// Columns of the names at the left.
-const NAME_COLUMNS: usize = 9;
+const NAME_COLUMNS: usize = 10;
 /// Events on the page, newest.
 const EVENTS_MAX: usize = 8;
 
@@ -25,6 +25,10 @@ pub(crate) struct Page<'a> {
     pub(crate) last_lines: &'a str,
     /// The shortest beginning of its id that names no other run.
     pub(crate) short_id: &'a str,
+    /// Runs that were started inside it, outlived it, and go on.
+    pub(crate) inside: &'a [RunId],
+    /// The unit of systemd that holds it, if one does.
+    pub(crate) unit: Option<&'a str>,
 }
 
 impl Page<'_> {
@@ -37,8 +41,11 @@ impl Page<'_> {
             ("by", self.origin()),
             ("time", self.times(look)),
             ("limits", self.limits(look)),
-            ("posture", self.record.posture.line()),
-            ("life", self.life()),
+            ("posture", self.posture()),
+            ("survives", self.survives()),
+            ("ends", self.ends()),
+            ("reads", self.reads()),
+            ("exit", self.exit()),
             ("use", self.usage()),
             ("output", self.output()),
             ("left", self.left()),
@@ -149,36 +156,87 @@ impl Page<'_> {
                 parts.push(format!("stopped by SIG{signal}"));
             }
             if let Some(command) = &spec.stop_command {
-                parts.push(format!("stopped by `{}`", clean(command)));
+                parts.push(format!("stop command `{}`", clean(command)));
             }
         }
         parts.join(", ")
     }
 
-    fn life(&self) -> String {
-        let mut parts = vec![match self.record.lifetime {
-            Lifetime::Detached => "goes on without its caller".to_owned(),
-            Lifetime::Session => "ends with its session".to_owned(),
-        }];
-        if let Some(spec) = self.spec {
-            parts.push(match spec.stdin {
-                Stdin::Null => "reads nothing".to_owned(),
-                Stdin::Pipe => "reads what is sent".to_owned(),
-            });
-            match spec.leftovers {
-                Leftovers::Report => {}
-                Leftovers::Wait => parts.push("ends when all its processes have".to_owned()),
-                Leftovers::Stop => parts.push("stops what outlives it".to_owned()),
-            }
+    fn posture(&self) -> String {
+        let posture = &self.record.posture;
+        if posture.mode == "host" {
+            let (tier, network) = (clean(&posture.tier), clean(&posture.network));
+            format!("uncontained: it may do what you may do (tier {tier}, network {network})")
+        } else {
+            clean(&posture.line())
         }
-        if self
-            .record
-            .survives
-            .is_some_and(|survives| !survives.unit_restart)
-        {
-            parts.push("not beyond a restart of its systemd unit".to_owned());
+    }
+
+    /// What a detached run outlasts. Of an ended one there is nothing to say any more.
+    fn survives(&self) -> String {
+        let record = self.record;
+        let is_live = !record.status.is_ended() && record.lifetime == Lifetime::Detached;
+        let Some(survives) = record.survives.filter(|_| is_live) else {
+            return String::new();
+        };
+        let unit = self.unit.map(|unit| {
+            let unit = clean(unit);
+            (
+                survives.unit_restart,
+                format!("a restart of its systemd unit {unit}"),
+            )
+        });
+        let things = [
+            (survives.host_exit, "its caller's end".to_owned()),
+            (survives.terminal, "a closed terminal".to_owned()),
+        ];
+        let (kept, lost): (Vec<_>, Vec<_>) = things
+            .into_iter()
+            .chain(unit)
+            .partition(|(is_survived, _)| *is_survived);
+        let names = |things: Vec<(bool, String)>, and: &str| {
+            let names: Vec<String> = things.into_iter().map(|(_, name)| name).collect();
+            names.join(and)
+        };
+        match (names(kept, " and "), names(lost, " or ")) {
+            (kept, lost) if lost.is_empty() => kept,
+            (kept, lost) if kept.is_empty() => format!("not {lost}"),
+            (kept, lost) => format!("{kept}; not {lost}"),
+        }
+    }
+
+    /// What decides about its end beside its command, its limits and its readers.
+    fn ends(&self) -> String {
+        let mut parts = Vec::new();
+        match self.record.lifetime {
+            Lifetime::Detached => {}
+            Lifetime::Session => parts.push("with its session at the latest"),
+        }
+        match self.spec.map(|spec| spec.leftovers) {
+            Some(Leftovers::Report) | None => {}
+            Some(Leftovers::Wait) => parts.push("when all its processes have"),
+            Some(Leftovers::Stop) => parts.push("with its command, and stops what outlives that"),
         }
         parts.join(", ")
+    }
+
+    fn reads(&self) -> String {
+        match self.spec.map(|spec| spec.stdin) {
+            Some(Stdin::Null) => "nothing".to_owned(),
+            Some(Stdin::Pipe) => "what `outlast send` writes".to_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// Whose exit code it is, where that is easily taken for another.
+    fn exit(&self) -> String {
+        match (self.record.exit_rule.as_deref(), self.record.exit_code) {
+            (Some("last_of_pipe"), Some(code)) => format!(
+                "{code} is that of the last part of the pipe; \
+                 with --pipefail any part that fails counts"
+            ),
+            (Some(_) | None, _) => String::new(),
+        }
     }
 
     fn usage(&self) -> String {
@@ -200,7 +258,7 @@ impl Page<'_> {
                 "{} dropped (bytes {}–{})",
                 words::bytes(gap.bytes()),
                 gap.from,
-                gap.to
+                gap.to.saturating_sub(1)
             ));
         }
         if let Some(lost) = output.lost {
@@ -218,7 +276,7 @@ impl Page<'_> {
         let mut parts: Vec<String> = processes
             .map(|left| format!("{} `{}`", left.pid, clean(&left.command)))
             .collect();
-        parts.extend(record.runs_inside.iter().map(|id| format!("run {id}")));
+        parts.extend(self.inside.iter().map(|id| format!("run {id}")));
         parts.extend(
             record
                 .unkillable
@@ -269,7 +327,7 @@ impl Page<'_> {
             | Status::TimedOut
             | Status::Interrupted => {
                 let mut steps = vec![format!("outlast logs {id}")];
-                if !self.record.leftovers.is_empty() {
+                if !(self.record.leftovers.is_empty() && self.inside.is_empty()) {
                     steps.push(format!("outlast cancel {id}   (stops what is left)"));
                 }
                 steps

@@ -1,3 +1,5 @@
+//! Where things lie, from an environment that is given.
+
 use super::*;
 
 fn surroundings(variables: &[(&str, &str)]) -> Surroundings {

@@ -77,7 +77,7 @@ fn next(time: Time, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
 /// Returns the moments at which the clock shows a time: one, or two in the night that has it twice.
 fn moments(wall: AmbiguousTimestamp) -> Vec<Timestamp> {
     let moments = match wall.offset() {
-        AmbiguousOffset::Fold { .. } => vec![wall.clone().earlier(), wall.later()],
+        AmbiguousOffset::Fold { .. } => vec![wall.earlier(), wall.later()],
         AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Gap { .. } => {
             vec![wall.compatible()]
         }

@@ -34,7 +34,8 @@ fn read(text: &str) -> Option<u64> {
         .unwrap_or((text, 0));
     let number = number.trim_end();
     // Whole numbers stay exact beyond 2^53.
-    if let Ok(whole) = number.parse::<u64>() {
+    let is_whole = number.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(whole) = number.parse::<u64>().ok().filter(|_| is_whole) {
         return Some(whole.saturating_mul(1 << shift));
     }
     let number = decimal(number)?;

@@ -2,12 +2,13 @@
 
 use crate::{
     cli::{CancelArguments, SendArguments},
+    document::{CancelledRuns, Sent},
     failure::{Failure, Stop, exit},
-    surface::{Surface, failed},
+    screen::talk,
+    surface::{Surface, alive_inside, failed, find, here, short_id},
     words,
 };
-use outlast_lib::{CancelError, CancelQuery, Cancelled, RunId, SendError, Store};
-use serde_json::json;
+use outlast_lib::{CancelError, CancelQuery, Cancelled, RunId, Store};
 use std::io::{self, Read};
 use std::thread;
 
@@ -22,7 +23,7 @@ pub(crate) fn cancel(surface: &mut Surface, arguments: &CancelArguments) -> Resu
     let mut failures = Vec::new();
     let mut ids = Vec::new();
     for typed in &arguments.ids {
-        match surface.find(&store, typed) {
+        match find(&store, typed) {
             Ok(id) => ids.push(id),
             Err(failure) => failures.push(failure),
         }
@@ -36,6 +37,7 @@ pub(crate) fn cancel(surface: &mut Surface, arguments: &CancelArguments) -> Resu
         by: Some("cli".to_owned()),
         no_wait: false,
     };
+    let inside: Vec<Vec<RunId>> = ids.iter().map(|id| inside(&store, id)).collect();
     let mut done = Vec::new();
     for (id, outcome) in cancel_all(&store, &ids, &query) {
         match outcome {
@@ -43,9 +45,15 @@ pub(crate) fn cancel(surface: &mut Surface, arguments: &CancelArguments) -> Resu
             Err(error) => failures.push(failed(&error)),
         }
     }
-    for (id, cancelled) in &done {
-        if !arguments.json {
-            surface.screen.talk(&said(id, cancelled));
+    if !arguments.json {
+        let project = here();
+        for (id, cancelled) in &done {
+            let at = ids.iter().position(|one| one == id);
+            let inside = at
+                .and_then(|at| inside.get(at))
+                .map_or(&[][..], Vec::as_slice);
+            let short = short_id(&store, id, project.as_deref());
+            talk(&said(&short, cancelled, asked(&store, inside)));
         }
     }
     // A document is one: either what was done, or what went wrong.
@@ -53,20 +61,7 @@ pub(crate) fn cancel(surface: &mut Surface, arguments: &CancelArguments) -> Resu
         return Err(failure.into());
     }
     if arguments.json {
-        let cancelled: Vec<_> = done
-            .iter()
-            .map(|(id, one)| {
-                json!({
-                    "id": id,
-                    "was": one.was,
-                    "status": one.status,
-                    "cancelled": one.cancelled,
-                    "leftovers_stopped": one.leftovers_stopped,
-                })
-            })
-            .collect();
-        let document = json!({ "schema": "outlast.cancelled/1", "runs": cancelled });
-        surface.screen.print_json(&document)?;
+        surface.screen.print_json(&CancelledRuns::of(&done))?;
     }
     Ok(exit::FINE)
 }
@@ -89,34 +84,54 @@ fn cancel_all(
     })
 }
 
-fn said(id: &RunId, cancelled: &Cancelled) -> String {
+/// Returns the runs inside an ended run that a cancel of it stops too.
+fn inside(store: &Store, id: &RunId) -> Vec<RunId> {
+    let record = store.record(id);
+    record.map_or_else(|_| Vec::new(), |record| alive_inside(store, &record))
+}
+
+/// Counts those of `inside`, which went on before, that have ended or are about to.
+fn asked(store: &Store, inside: &[RunId]) -> u64 {
+    let is_asked = |id: &&RunId| {
+        store
+            .record(id)
+            .is_ok_and(|record| record.cancelling || record.status.is_ended())
+    };
+    inside.iter().filter(is_asked).count() as u64
+}
+
+fn said(id: &str, cancelled: &Cancelled, inside: u64) -> String {
     let state = if cancelled.was.is_ended() {
         format!("had ended before: {}", cancelled.status)
     } else {
         cancelled.status.to_string()
     };
-    match cancelled.leftovers_stopped {
-        0 => format!("{id}: {state}"),
-        left => {
-            let left = words::count(
-                left,
-                "process that was left is",
-                "processes that were left are",
-            );
-            format!("{id}: {state}; {left} stopped")
-        }
+    let mut parts = vec![format!("{id}: {state}")];
+    let left = cancelled.leftovers_stopped;
+    if left > 0 {
+        let left = words::count(
+            left,
+            "process that was left is",
+            "processes that were left are",
+        );
+        parts.push(format!("{left} stopped"));
     }
+    if inside > 0 {
+        let inside = words::count(
+            inside,
+            "run started inside it was",
+            "runs started inside it were",
+        );
+        parts.push(format!("{inside} asked to stop"));
+    }
+    parts.join("; ")
 }
 
 /// Writes to the stdin of a run.
 pub(crate) fn send(surface: &mut Surface, arguments: &SendArguments) -> Result<u8, Stop> {
     let store = surface.open()?;
-    let id = surface.find(&store, &arguments.id)?;
-    let send = |bytes: &[u8], eof| {
-        store
-            .send(&id, bytes, eof)
-            .map_err(|error| send_failure(&error))
-    };
+    let id = find(&store, &arguments.id)?;
+    let send = |bytes: &[u8], eof| store.send(&id, bytes, eof).map_err(|error| failed(&error));
     let accepted = match arguments.text.as_deref() {
         Some("-") => {
             let mut accepted = 0;
@@ -138,8 +153,7 @@ pub(crate) fn send(surface: &mut Surface, arguments: &SendArguments) -> Result<u
         None => send(&[], true)?,
     };
     if arguments.json {
-        let document = json!({ "schema": "outlast.sent/1", "id": id, "accepted_bytes": accepted });
-        surface.screen.print_json(&document)?;
+        surface.screen.print_json(&Sent::of(id, accepted))?;
     }
     Ok(exit::FINE)
 }
@@ -161,8 +175,4 @@ fn read_stdin(chunk: &mut [u8]) -> Result<usize, Failure> {
             Ok(read) => return Ok(read),
         }
     }
-}
-
-fn send_failure(error: &SendError) -> Failure {
-    failed(error)
 }

@@ -2,14 +2,15 @@
 
 use crate::{
     cli::{GcArguments, JsonArguments, RmArguments},
+    document::{Collected, Reindexed, Removed},
     failure::{Failure, Stop, exit},
     look::{Look, clean, pad_left},
-    surface::{Surface, failed},
+    screen::talk,
+    surface::{Surface, failed, find},
     verdict::Verdict,
     words,
 };
-use outlast_lib::{Damage, GcQuery, GcReport, RemoveError};
-use serde_json::{Value, json};
+use outlast_lib::{GcQuery, GcReport, RemoveError};
 
 /// Removes ended runs. Those that can be removed are, even if others cannot.
 pub(crate) fn rm(surface: &mut Surface, arguments: &RmArguments) -> Result<u8, Stop> {
@@ -17,7 +18,7 @@ pub(crate) fn rm(surface: &mut Surface, arguments: &RmArguments) -> Result<u8, S
     let mut failures = Vec::new();
     let mut removed = Vec::new();
     for typed in &arguments.ids {
-        let outcome = surface.find(&store, typed).and_then(|id| {
+        let outcome = find(&store, typed).and_then(|id| {
             let removed = store.remove(&id).map_err(|error| remove_failure(&error));
             removed.map(|()| id)
         });
@@ -26,21 +27,23 @@ pub(crate) fn rm(surface: &mut Surface, arguments: &RmArguments) -> Result<u8, S
             Err(failure) => failures.push(failure),
         }
     }
+    if !arguments.json {
+        for id in &removed {
+            talk(&format!("{id}: removed"));
+        }
+    }
     if let Some(failure) = failures.into_iter().next() {
         return Err(failure.into());
     }
     if arguments.json {
-        let document = json!({ "schema": "outlast.removed/1", "removed": removed });
-        surface.screen.print_json(&document)?;
+        surface.screen.print_json(&Removed::of(&removed))?;
     }
     Ok(exit::FINE)
 }
 
 fn remove_failure(error: &RemoveError) -> Failure {
-    match error {
-        RemoveError::NotFound { .. } => Failure::new(error, exit::NO_RUN),
-        _ => failed(error),
-    }
+    let is_none = matches!(error, RemoveError::NotFound { .. });
+    Failure::new(error, if is_none { exit::NO_RUN } else { exit::ERROR })
 }
 
 /// Removes what ended long ago, and stops what dead runs left.
@@ -55,7 +58,7 @@ pub(crate) fn gc(surface: &mut Surface, arguments: &GcArguments) -> Result<u8, S
     if arguments.json {
         surface
             .screen
-            .print_json(&document(&report, arguments.dry_run))?;
+            .print_json(&Collected::of(&report, arguments.dry_run))?;
     } else {
         let look = surface.screen.look();
         surface
@@ -67,26 +70,6 @@ pub(crate) fn gc(surface: &mut Surface, arguments: &GcArguments) -> Result<u8, S
     } else {
         exit::ERROR
     })
-}
-
-fn document(report: &GcReport, is_dry: bool) -> Value {
-    json!({
-        "schema": "outlast.gc/1",
-        "dry_run": is_dry,
-        "removed": report.removed,
-        "bytes_freed": report.bytes_freed,
-        "kept_untold": report.kept_untold,
-        "swept": report.swept,
-        "debris": report.debris,
-        "failed": damages(&report.failed),
-    })
-}
-
-fn damages(damages: &[Damage]) -> Vec<Value> {
-    let shown = damages
-        .iter()
-        .map(|damage| json!({ "path": damage.path.to_string_lossy(), "what": damage.what }));
-    shown.collect()
 }
 
 fn page(report: &GcReport, is_dry: bool, look: &Look) -> String {
@@ -132,21 +115,14 @@ pub(crate) fn reindex(surface: &mut Surface, arguments: &JsonArguments) -> Resul
     let store = surface.open()?;
     let made = store.reindex().map_err(|error| failed(&error))?;
     if arguments.json {
-        let document = json!({
-            "schema": "outlast.reindexed/1",
-            "runs": made.runs,
-            "damaged": damages(&made.damaged),
-        });
-        surface.screen.print_json(&document)?;
+        surface.screen.print_json(&Reindexed::of(&made))?;
         return Ok(exit::FINE);
     }
-    let count = words::count(made.runs as u64, "run", "runs");
+    let count = words::count(made.runs, "run", "runs");
     surface.screen.print_line(&format!("indexed {count}"))?;
     for damage in &made.damaged {
         let path = damage.path.display();
-        surface
-            .screen
-            .talk(&format!("note: set aside: {path}: {}", damage.what));
+        talk(&format!("note: set aside: {path}: {}", damage.what));
     }
     Ok(exit::FINE)
 }

@@ -2,11 +2,11 @@
 
 use crate::{
     cli::JsonArguments,
+    document::Configuration,
     failure::{Stop, exit},
     look::pad,
     surface::Surface,
 };
-use serde_json::{Map, Value, json};
 
 /// Columns of the names.
 const NAME_COLUMNS: usize = 18;
@@ -15,26 +15,13 @@ const NAME_COLUMNS: usize = 18;
 pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result<u8, Stop> {
     let config = surface.config()?;
     let store = surface.root()?;
-    let path = config.path.as_ref().map(|path| path.display().to_string());
+    let settings = config.settings();
     if arguments.json {
-        let limits: Map<String, Value> = config
-            .settings()
-            .into_iter()
-            .map(|setting| {
-                let source = if setting.is_set { "file" } else { "default" };
-                let shown = json!({ "value": setting.value, "source": source });
-                (setting.name.to_owned(), shown)
-            })
-            .collect();
-        surface.screen.print_json(&json!({
-            "schema": "outlast.config/1",
-            "path": path,
-            "is_there": config.is_there,
-            "store": store.to_string_lossy(),
-            "limits": limits,
-        }))?;
+        let document = Configuration::of(&config, &settings, &store);
+        surface.screen.print_json(&document)?;
         return Ok(exit::FINE);
     }
+    let path = config.path.as_ref().map(|path| path.display().to_string());
     let state = if config.is_there { "" } else { "  (not there)" };
     let path =
         path.unwrap_or_else(|| "nowhere: neither XDG_CONFIG_HOME nor HOME is set".to_owned());
@@ -44,8 +31,8 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
         String::new(),
         "[limits]".to_owned(),
     ];
-    for setting in config.settings() {
-        let source = if setting.is_set { "file" } else { "default" };
+    for setting in settings {
+        let source = setting.source();
         let value = pad(&format!("= {}", setting.value), NAME_COLUMNS);
         lines.push(format!(
             "{}{value}# {source}",

@@ -4,7 +4,8 @@ use crate::{
     cli::EventsArguments,
     failure::{Stop, exit},
     page::events::line,
-    surface::{Surface, failed},
+    screen::talk,
+    surface::{Surface, failed, find},
 };
 use outlast_lib::{EventPage, RunId, Seq, Store, WaitQuery, limits};
 
@@ -14,7 +15,7 @@ const LOOK_MS: u64 = 500;
 /// Prints the events of a run; with `--follow` until it ends.
 pub(crate) fn events(surface: &mut Surface, arguments: &EventsArguments) -> Result<u8, Stop> {
     let store = surface.open()?;
-    let id = surface.find(&store, &arguments.id)?;
+    let id = find(&store, &arguments.id)?;
     store.mark_read(&id);
     let mut since = Seq(arguments.since);
     loop {
@@ -53,9 +54,7 @@ fn print_all(
         let page = page.map_err(|error| failed(&error))?;
         if page.skipped > 0 {
             let skipped = page.skipped;
-            surface
-                .screen
-                .talk(&format!("note: {skipped} older events are not replayed"));
+            talk(&format!("note: {skipped} older events are not replayed"));
         }
         for event in &page.events {
             if jsonl {

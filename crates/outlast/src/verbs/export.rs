@@ -6,7 +6,7 @@
 use crate::{
     cli::ExportArguments,
     failure::{Stop, exit},
-    surface::{Surface, failed, read_failure},
+    surface::{Surface, failed, find_record, read_failure},
     verbs::logs::Pages,
 };
 use outlast_lib::{Seq, limits};
@@ -16,7 +16,7 @@ use std::io;
 /// Prints the document.
 pub(crate) fn export(surface: &mut Surface, arguments: &ExportArguments) -> Result<u8, Stop> {
     let store = surface.open()?;
-    let record = surface.record(&store, &arguments.id)?;
+    let record = find_record(&store, &arguments.id)?;
     let spec = store
         .spec(&record.id)
         .map_err(|error| read_failure(&error))?;
@@ -32,11 +32,11 @@ pub(crate) fn export(surface: &mut Surface, arguments: &ExportArguments) -> Resu
     write!(out, r#","spec":{}"#, text(&spec)?)?;
     write!(out, r#","events":{}"#, text(&events.events)?)?;
     write!(out, r#","events_skipped":{}"#, events.skipped)?;
-    write!(
-        out,
-        r#","output":{{"encoding":"text","gap":{},"data":""#,
-        text(&record.output.gap)?
-    )?;
+    write!(out, r#","output":{{"encoding":"text""#)?;
+    if let Some(gap) = &record.output.gap {
+        write!(out, r#","gap":{}"#, text(gap)?)?;
+    }
+    write!(out, r#","data":""#)?;
     for page in Pages::from_byte(&store, record.id, 0) {
         let part = text(&page?.text)?;
         // Without its two quotes it is a part of the one string.

@@ -2,13 +2,14 @@
 
 use crate::{
     cli::LogsArguments,
+    document::Output,
     failure::{Failure, Stop, exit},
-    surface::{Surface, failed, read_failure},
+    screen::talk,
+    surface::{Surface, failed, find, read_failure, tell_of_ends},
 };
 use outlast_lib::{
     Followed, OutputError, OutputFrom, OutputPage, OutputQuery, RunId, Store, limits,
 };
-use serde_json::json;
 use std::io::ErrorKind;
 
 /// Text of one page in bytes: bounds memory, whatever the log has.
@@ -17,7 +18,10 @@ const PAGE_BYTES: usize = 1 << 20;
 /// Prints the output of a run.
 pub(crate) fn logs(surface: &mut Surface, arguments: &LogsArguments) -> Result<u8, Stop> {
     let store = surface.open()?;
-    let id = surface.find(&store, &arguments.id)?;
+    let id = find(&store, &arguments.id)?;
+    // Looked at before the output: that of a run that had ended by then is whole. What cannot
+    // be looked at may still have output to show.
+    let mut record = store.record(&id).ok();
     let log = Log {
         store: &store,
         id,
@@ -28,6 +32,10 @@ pub(crate) fn logs(surface: &mut Surface, arguments: &LogsArguments) -> Result<u
         (false, true) => log.document(surface)?,
         (false, false) => log.text(surface)?,
     }
+    if arguments.follow {
+        record = store.record(&id).ok();
+    }
+    tell_of_ends(&store, record.as_slice());
     Ok(exit::FINE)
 }
 
@@ -46,28 +54,13 @@ impl Log<'_> {
         let out = surface.screen.writer();
         self.store
             .raw_output(&self.id, from, None, out)
-            .map_err(output_stop)?;
+            .map_err(|error| output_stop(&error))?;
         Ok(out.flush()?)
     }
 
     fn document(&self, surface: &mut Surface) -> Result<(), Stop> {
-        let page = self.page(self.first(limits::OUTPUT_ANSWER_BYTES))?;
-        let matches: Vec<_> = page
-            .matches
-            .iter()
-            .map(|found| json!({ "byte": found.byte, "line_number": found.line_number }))
-            .collect();
-        surface.screen.print_json(&json!({
-            "schema": "outlast.output/1",
-            "id": self.id,
-            "output": page.text,
-            "from_byte": page.from_byte,
-            "next_byte": page.next_byte,
-            "total_bytes": page.total_bytes,
-            "truncated": page.truncated,
-            "gap": page.gap,
-            "matches": matches,
-        }))?;
+        let page = self.page(&self.first(limits::OUTPUT_ANSWER_BYTES))?;
+        surface.screen.print_json(&Output::of(self.id, &page))?;
         Ok(())
     }
 
@@ -91,12 +84,10 @@ impl Log<'_> {
 
     /// Prints the newest lines and returns where to go on.
     fn newest(&self, surface: &mut Surface) -> Result<u64, Stop> {
-        let page = self.page(self.first(PAGE_BYTES))?;
+        let page = self.page(&self.first(PAGE_BYTES))?;
         surface.screen.print(&page.text)?;
         if page.truncated && self.arguments.grep.is_some() && !page.scanned_to_end {
-            surface
-                .screen
-                .talk("note: older output was not looked through");
+            talk("note: older output was not looked through");
         }
         Ok(page.next_byte)
     }
@@ -123,7 +114,7 @@ impl Log<'_> {
         from: u64,
         mut each: impl FnMut(&[u8]) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let follow = self.store.follow(&self.id, from);
+        let follow = self.store.follow_raw(&self.id, from);
         let mut follow = follow.map_err(|error| read_failure(&error))?;
         let mut buffer = Vec::new();
         loop {
@@ -150,18 +141,23 @@ impl Log<'_> {
         }
     }
 
-    fn page(&self, query: OutputQuery) -> Result<OutputPage, Stop> {
-        self.store.output(&self.id, &query).map_err(output_stop)
+    fn page(&self, query: &OutputQuery) -> Result<OutputPage, Stop> {
+        self.store
+            .output(&self.id, query)
+            .map_err(|error| output_stop(&error))
     }
 }
 
-/// Pages of text from a byte on, up to what is written when it is reached.
+/// Pages of text from a byte on, up to what is written when the first one is read.
+///
+/// So they end, also where the run writes faster than they are read.
 pub(crate) struct Pages<'a> {
     store: &'a Store,
     id: RunId,
     at: u64,
     grep: Option<String>,
     context: usize,
+    until: Option<u64>,
     is_over: bool,
 }
 
@@ -174,6 +170,7 @@ impl<'a> Pages<'a> {
             at,
             grep: None,
             context: 0,
+            until: None,
             is_over: false,
         }
     }
@@ -198,24 +195,34 @@ impl Iterator for Pages<'_> {
         );
         match page {
             Ok(page) => {
-                self.is_over = page.scanned_to_end || page.next_byte <= self.at;
+                let until = *self.until.get_or_insert(page.total_bytes);
+                let is_stuck = page.next_byte <= self.at;
+                self.is_over = page.scanned_to_end || is_stuck || page.next_byte >= until;
                 self.at = page.next_byte;
                 Some(Ok(page))
             }
             Err(error) => {
                 self.is_over = true;
-                Some(Err(output_stop(error)))
+                Some(Err(output_stop(&error)))
             }
         }
     }
 }
 
 /// Returns why output could not be printed; a reader that went away is no failure.
-fn output_stop(error: OutputError) -> Stop {
-    match error {
-        OutputError::Sink(source) if source.kind() == ErrorKind::BrokenPipe => Stop::PipeClosed,
-        OutputError::NotFound { .. } => Failure::new(&error, exit::NO_RUN).into(),
-        OutputError::BadPattern { .. } => Failure::new(&error, exit::USAGE).into(),
-        other => failed(&other).into(),
-    }
+fn output_stop(error: &OutputError) -> Stop {
+    let exit = match error {
+        OutputError::Sink(source) if source.kind() == ErrorKind::BrokenPipe => {
+            return Stop::PipeClosed;
+        }
+        OutputError::NotFound { .. } => exit::NO_RUN,
+        OutputError::BadPattern { .. } => exit::USAGE,
+        OutputError::ZeroBytes
+        | OutputError::Spec(_)
+        | OutputError::Key(_)
+        | OutputError::Unreadable(_)
+        | OutputError::Sink(_)
+        | _ => exit::ERROR,
+    };
+    Failure::new(error, exit).into()
 }

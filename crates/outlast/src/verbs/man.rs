@@ -15,17 +15,20 @@ use std::path::Path;
 pub(crate) fn man(surface: &mut Surface, arguments: &ManArguments) -> Result<u8, Stop> {
     let mut program = Cli::command();
     program.build();
-    let page = match &arguments.verb {
-        None => program,
+    let source = format!("outlast {}", env!("CARGO_PKG_VERSION"));
+    let (title, page) = match &arguments.verb {
+        None => ("outlast".to_owned(), program),
         Some(verb) => {
             let found = program.find_subcommand(verb).cloned();
-            found.ok_or_else(|| {
+            let found = found.ok_or_else(|| {
                 let message = format!("there is no verb `{verb}`");
                 Failure::plain("usage", message, "see `outlast --help`", exit::USAGE)
-            })?
+            })?;
+            (format!("outlast-{verb}"), found)
         }
     };
-    clap_mangen::Man::new(page).render(surface.screen.writer())?;
+    let page = clap_mangen::Man::new(page).title(title).source(source);
+    page.render(surface.screen.writer())?;
     surface.screen.print("")?;
     Ok(exit::FINE)
 }

@@ -44,6 +44,9 @@ impl Verb {
 /// Ends early on a failure, and when nobody reads the output any more.
 pub(crate) fn act(surface: &mut Surface, verb: Verb) -> Result<u8, Stop> {
     match verb {
+        Verb::Run(arguments) if arguments.wait => {
+            run::run(surface, *arguments).map_err(Stop::beside_a_run)
+        }
         Verb::Run(arguments) => run::run(surface, *arguments),
         Verb::Ps(arguments) => ps::ps(surface, arguments),
         Verb::Show(arguments) => show::show(surface, &arguments),

@@ -7,11 +7,13 @@ use crate::{
     failure::{Failure, Stop, exit},
     interrupt::Interrupt,
     page::list::left_behind,
-    surface::{Surface, read_failure},
+    screen::talk,
+    surface::{Surface, here, read_failure, short_id, tell_of_ends},
     verdict::state_words,
 };
-use outlast_lib::{Begun, Followed, Lifetime, Record, RunId, StartError, Status, Store};
-use std::io::ErrorKind;
+use outlast_lib::{Begun, Followed, Record, RunId, StartError, Status, Store};
+use outlast_supervisor::process;
+use std::{io::ErrorKind, slice};
 
 /// Starts a command; with `--wait` prints its output as it comes and returns its code.
 pub(crate) fn run(surface: &mut Surface, arguments: RunArguments) -> Result<u8, Stop> {
@@ -23,29 +25,24 @@ pub(crate) fn run(surface: &mut Surface, arguments: RunArguments) -> Result<u8, 
     let store = surface.open()?;
     let begun = store
         .start(&request)
-        .map_err(|error| start_failure(&error, wait))?;
-    say_begun(surface, &begun);
-    match interrupt {
-        Some(interrupt) => {
-            let wait = Wait {
-                store: &store,
-                id: begun.id,
-                ends_with_us: request.lifetime == Lifetime::Session
-                    && request.holder == Some(outlast_supervisor::process::own()),
-                interrupt: &interrupt,
-            };
-            surface.screen.talk(begun.id.as_str());
-            wait.attend(surface, json)
-        }
-        None => {
-            if json {
-                surface.screen.print_json(&record(&store, &begun.id)?)?;
-            } else {
-                surface.screen.print_line(begun.id.as_str())?;
-            }
-            Ok(exit::FINE)
-        }
+        .map_err(|error| start_failure(&error))?;
+    say_begun(&begun);
+    if let Some(interrupt) = interrupt {
+        talk(begun.id.as_str());
+        let wait = Wait {
+            store: &store,
+            id: begun.id,
+            ends_with_us: request.holder == Some(process::own()),
+            interrupt: &interrupt,
+        };
+        return wait.attend(surface, json);
     }
+    if json {
+        surface.screen.print_json(&record(&store, &begun.id)?)?;
+    } else {
+        surface.screen.print_line(begun.id.as_str())?;
+    }
+    Ok(exit::FINE)
 }
 
 fn interrupt() -> Result<Interrupt, Failure> {
@@ -64,13 +61,13 @@ fn record(store: &Store, id: &RunId) -> Result<Record, Failure> {
     store.record(id).map_err(|error| read_failure(&error))
 }
 
-fn say_begun(surface: &mut Surface, begun: &Begun) {
+fn say_begun(begun: &Begun) {
     for notice in &begun.notices {
-        surface.screen.talk(&format!("note: {notice}"));
+        talk(&format!("note: {notice}"));
     }
     if begun.is_replayed {
         let status = begun.status;
-        surface.screen.talk(&format!(
+        talk(&format!(
             "note: started before with this key; it is {status}"
         ));
     } else if begun.status == Status::Queued {
@@ -78,9 +75,7 @@ fn say_begun(surface: &mut Surface, begun: &Begun) {
             .queue_position
             .map(|before| format!(", {before} before it"));
         let before = before.unwrap_or_default();
-        surface
-            .screen
-            .talk(&format!("note: it waits for a place{before}"));
+        talk(&format!("note: it waits for a place{before}"));
     }
 }
 
@@ -105,10 +100,11 @@ impl Wait<'_> {
             surface.screen.print_json(&record)?;
         }
         if !has_ended || !record.status.is_ended() {
-            self.say_how_to_come_back(surface);
+            self.say_how_to_come_back();
             return Ok(exit::STILL_RUNNING);
         }
-        self.say_end(surface, &record);
+        self.say_end(&record);
+        tell_of_ends(self.store, slice::from_ref(&record));
         Ok(record.wait_code())
     }
 
@@ -124,7 +120,7 @@ impl Wait<'_> {
                     if skipped > 0 {
                         let from = from_byte - skipped;
                         let said = format!("note: bytes {from}–{} were not kept", from_byte - 1);
-                        surface.screen.talk(&said);
+                        talk(&said);
                     }
                     match surface.screen.print_bytes(&buffer) {
                         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(false),
@@ -147,8 +143,12 @@ impl Wait<'_> {
         Ok(waited.running.is_empty())
     }
 
-    fn say_how_to_come_back(&self, surface: &mut Surface) {
-        let id = self.id;
+    fn short_id(&self) -> String {
+        short_id(self.store, &self.id, here().as_deref())
+    }
+
+    fn say_how_to_come_back(&self) {
+        let id = self.short_id();
         let said = if self.ends_with_us {
             format!("the run ends with this wait, as asked\nhint: outlast show {id}")
         } else {
@@ -156,11 +156,11 @@ impl Wait<'_> {
                 "the run goes on\nhint: outlast wait {id}, outlast logs -f {id}, outlast cancel {id}"
             )
         };
-        surface.screen.talk(&format!("\n{said}"));
+        talk(&format!("\n{said}"));
     }
 
     /// Says on stderr what the exit code alone does not.
-    fn say_end(&self, surface: &mut Surface, record: &Record) {
+    fn say_end(&self, record: &Record) {
         let is_plain = match record.status {
             Status::Completed => true,
             Status::Failed => record.exit_code.is_some(),
@@ -171,37 +171,35 @@ impl Wait<'_> {
             | Status::Interrupted => false,
         };
         if !is_plain {
-            surface
-                .screen
-                .talk(&format!("note: {}", state_words(record)));
+            talk(&format!("note: {}", state_words(record)));
         }
-        if let Some(left) = left_behind(record, self.id.as_str()) {
-            surface.screen.talk(&format!("note: {left}"));
+        if let Some(left) = left_behind(record, &self.short_id()) {
+            talk(&format!("note: {left}"));
         }
     }
 }
 
-/// Returns the failure of a start, with the exit code that tells it from the run's own.
-fn start_failure(error: &StartError, wait: bool) -> Failure {
-    let other = if wait {
-        exit::OUTLAST_FAILED
-    } else {
-        exit::ERROR
-    };
-    match error {
-        StartError::Request(_) | StartError::NoHolder => Failure::new(error, exit::USAGE),
-        StartError::CouldNotStart { id, failure } => {
-            let exit = if failure.code == "no_such_program" {
-                exit::NO_PROGRAM
-            } else {
-                exit::NOT_STARTED
-            };
-            Failure::new(error, exit).of_run(*id)
-        }
-        StartError::NoShell { .. } => Failure::new(error, exit::NOT_STARTED),
-        StartError::Supervisor { id, .. } => Failure::new(error, other).of_run(*id),
-        _ => Failure::new(error, other),
+/// Returns the failure of a start, with the exit code that a shell would give.
+fn start_failure(error: &StartError) -> Failure {
+    if let StartError::CouldNotStart { id, failure } = error {
+        let is_missing = failure.code == "no_such_program";
+        let exit = if is_missing {
+            exit::NO_PROGRAM
+        } else {
+            exit::NOT_STARTED
+        };
+        return Failure::new(error, exit).of_run(*id);
     }
+    if let StartError::Supervisor { id, .. } = error {
+        return Failure::new(error, exit::ERROR).of_run(*id);
+    }
+    if matches!(error, StartError::Request(_) | StartError::NoHolder) {
+        return Failure::new(error, exit::USAGE);
+    }
+    if matches!(error, StartError::NoShell { .. }) {
+        return Failure::new(error, exit::NOT_STARTED);
+    }
+    Failure::new(error, exit::ERROR)
 }
 
 #[cfg(test)]

@@ -4,33 +4,40 @@ mod progress;
 
 use crate::{
     cli::WaitArguments,
+    document::Runs,
     failure::{Failure, Stop, exit},
     interrupt::Interrupt,
     look::clean,
-    surface::{Surface, read_failure, short_id},
+    screen::talk,
+    surface::{Surface, find, here, read_failure, short_id, tell_of_ends},
     verdict::{Verdict, state_words},
 };
 use outlast_lib::{Record, RunId, Store, WaitError, WaitQuery, Waited};
 use progress::Progress;
-use serde_json::json;
 use std::thread;
 
 /// Waits, and returns the code of the run that decided.
 pub(crate) fn wait(surface: &mut Surface, arguments: &WaitArguments) -> Result<u8, Stop> {
-    let interrupt = Interrupt::new()?;
-    let store = surface.open()?;
-    let ids = arguments
-        .ids
-        .iter()
-        .map(|typed| surface.find(&store, typed));
+    let store = surface.open().map_err(Stop::beside_a_run)?;
+    let ids = arguments.ids.iter().map(|typed| find(&store, typed));
     let ids: Vec<RunId> = ids.collect::<Result<_, _>>()?;
+    wait_for(surface, &store, &ids, arguments).map_err(Stop::beside_a_run)
+}
+
+fn wait_for(
+    surface: &mut Surface,
+    store: &Store,
+    ids: &[RunId],
+    arguments: &WaitArguments,
+) -> Result<u8, Stop> {
+    let interrupt = Interrupt::new()?;
     let query = WaitQuery {
         any: arguments.any,
         timeout_ms: arguments.limit_ms,
         until_output: arguments.until_output.as_deref(),
         interrupt: Some(interrupt.fd()),
     };
-    let waited = wait_with_progress(surface, &store, &ids, &query)?;
+    let waited = wait_with_progress(surface, store, ids, &query)?;
     let records: Vec<Record> = ids
         .iter()
         .map(|id| store.record(id).map_err(|error| read_failure(&error)))
@@ -38,12 +45,13 @@ pub(crate) fn wait(surface: &mut Surface, arguments: &WaitArguments) -> Result<u
     if arguments.json {
         print_document(surface, &records, &waited)?;
     } else {
-        say(surface, &store, &records, &waited)?;
+        say(surface, store, &records, &waited)?;
         if arguments.until_output.is_some() && waited.matched.is_none() && waited.running.is_empty()
         {
-            surface.screen.talk("note: no line of output matched");
+            talk("note: no line of output matched");
         }
     }
+    tell_of_ends(store, &records);
     Ok(code(&records, &waited, arguments.any))
 }
 
@@ -57,7 +65,7 @@ fn wait_with_progress(
     let waited = if surface.screen.is_talk_terminal() {
         let progress = Progress::new(store, ids);
         thread::scope(|scope| {
-            let drawer = scope.spawn(|| progress.draw(&mut surface.screen));
+            let drawer = scope.spawn(|| progress.draw(&surface.screen));
             let waited = store.wait(ids, query);
             progress.stop();
             // It only draws; how it ended does not matter.
@@ -71,22 +79,21 @@ fn wait_with_progress(
 }
 
 fn wait_failure(error: &WaitError) -> Failure {
-    match error {
-        WaitError::Read(error) => read_failure(error),
-        WaitError::BadPattern { .. } => Failure::new(error, exit::USAGE),
-        _ => Failure::new(error, exit::OUTLAST_FAILED),
+    if let WaitError::Read(error) = error {
+        return read_failure(error);
     }
+    let is_pattern = matches!(error, WaitError::BadPattern { .. });
+    let exit = if is_pattern {
+        exit::USAGE
+    } else {
+        exit::OUTLAST_FAILED
+    };
+    Failure::new(error, exit)
 }
 
 fn print_document(surface: &mut Surface, records: &[Record], waited: &Waited) -> Result<(), Stop> {
-    let mut document = json!({ "schema": "outlast.runs/1", "runs": records });
-    if let Some(matched) = &waited.matched {
-        document["matched"] = json!({
-            "id": matched.id,
-            "line": matched.line,
-            "byte": matched.byte,
-        });
-    }
+    let matched = waited.matched.as_ref();
+    let document = Runs::of(records).with_match(matched);
     surface.screen.print_json(&document)?;
     Ok(())
 }
@@ -102,21 +109,19 @@ fn say(
         surface.screen.print_line(&clean(&matched.line))?;
     }
     let look = surface.screen.talk_look();
-    let project = surface.project();
+    let project = here();
     for record in records {
         let verdict = Verdict::of(record);
         let sign = look.paint(verdict.paint, verdict.glyph);
         let short = short_id(store, &record.id, project.as_deref());
         let (label, state) = (clean(&record.label), state_words(record));
-        surface
-            .screen
-            .talk(&format!("{sign} {short} {label}: {state}"));
+        talk(&format!("{sign} {short} {label}: {state}"));
     }
     if waited.matched.is_none()
         && let Some(id) = waited.running.first()
     {
         let short = short_id(store, id, project.as_deref());
-        surface.screen.talk(&format!(
+        talk(&format!(
             "hint: outlast wait {short}, outlast logs -f {short}"
         ));
     }

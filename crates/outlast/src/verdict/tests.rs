@@ -1,3 +1,5 @@
+//! Every state can be told from every other, also without colours.
+
 use super::*;
 use crate::sample;
 
@@ -36,4 +38,17 @@ fn a_failure_shows_its_code_its_signal_or_why_it_never_began() {
     assert_eq!(failed(no_place), "✗ queue");
     let no_program = |record: &mut Record| record.failure = Some(sample::no_program());
     assert_eq!(failed(no_program), "✗ start");
+}
+
+#[test]
+fn a_failure_that_has_no_code_and_no_signal_says_why() {
+    let mut record = sample::running();
+    record.status = Status::Failed;
+    record.summary = Some("no place was free\x1b in time".to_owned());
+    assert_eq!(
+        state_words(&record),
+        "failed: no place was free\u{fffd} in time"
+    );
+    record.summary = None;
+    assert_eq!(state_words(&record), "failed");
 }

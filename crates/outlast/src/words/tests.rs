@@ -1,3 +1,5 @@
+//! Numbers in words, at the borders of each unit.
+
 use super::*;
 use crate::look::tests::look;
 

@@ -61,6 +61,12 @@ fn a_line_feed_ends_a_sequence_that_has_no_end() {
 }
 
 #[test]
+fn a_sequence_that_another_one_cuts_short_ends_there() {
+    assert_eq!(cuts(b"\x1b]0;t\x1b[1mx"), [0, 5, 9, 10]);
+    assert_eq!(cuts(b"\x1b[1\x1b[2mx"), [0, 3, 7, 8]);
+}
+
+#[test]
 fn a_sequence_without_end_is_not_held_for_ever() {
     let mut bytes = b"\x1b]0;".to_vec();
     bytes.resize(2_000, b'x');

@@ -2,10 +2,13 @@
 
 use super::{Kept, Log, Segment};
 use outlast_journal::{Gap, names};
+use outlast_supervisor::fsio;
 use outlast_testkit::Home;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const SOME_GAP: Gap = Gap { from: 4, to: 8 };
 
@@ -176,4 +179,39 @@ fn a_held_lock_means_that_more_may_come() {
     assert!(!Log::open(&home.work()).unwrap().can_grow());
     assert!(outlast_supervisor::lock::try_lock(&lock).unwrap());
     assert!(Log::open(&home.work()).unwrap().can_grow());
+}
+
+#[test]
+fn a_reader_beside_a_writer_sees_no_freed_byte() {
+    const BLOCK: u64 = 4_096;
+    let (home, _file) = file(b"");
+    let output = fsio::open_private(&home.work().join(names::OUTPUT)).unwrap();
+    let gap = fsio::open_private(&home.work().join(names::GAP)).unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for block in 0..3_000 {
+                let at = block * BLOCK;
+                output.write_all_at(&[b'x'; 4_096], at).unwrap();
+                if block >= 4 {
+                    let to = at - 2 * BLOCK;
+                    let said = Gap { from: BLOCK, to };
+                    gap.write_all_at(&said.to_file(), 0).unwrap();
+                    fsio::punch_hole(&output, to - BLOCK, to).unwrap();
+                }
+            }
+            is_done.store(true, Ordering::Release);
+        });
+        loop {
+            let is_last = is_done.load(Ordering::Acquire);
+            let log = Log::open(&home.work()).unwrap();
+            let from = log.back(log.total_bytes(), 3 * BLOCK).unwrap();
+            for segment in log.kept(from..log.total_bytes()).unwrap().segments {
+                assert!(!segment.bytes.contains(&0), "at {}", segment.from);
+            }
+            if is_last {
+                break;
+            }
+        }
+    });
 }

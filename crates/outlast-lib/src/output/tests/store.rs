@@ -1,8 +1,8 @@
 //! The store finds the log, the secrets and the key of a run, and notes that it was read.
 
 use super::{MASK, SECRET};
-use crate::testing::{Fixture, Run, id};
-use crate::{Advice, OutputError, OutputQuery};
+use crate::testing::{Fixture, Run};
+use crate::{Advice, OutputError, OutputQuery, RunId};
 use outlast_journal::mask::mark;
 use outlast_journal::{Gap, names};
 use std::io::{self, Write};
@@ -91,11 +91,16 @@ fn secrets_that_cannot_be_found_are_not_shown() {
 #[test]
 fn an_unknown_run_is_named() {
     let fixture = Fixture::new();
-    let refusal = fixture.store.output(&id(9), &OutputQuery::default());
+    let refusal = fixture
+        .store
+        .output(&RunId::from_bits([9; 10]), &OutputQuery::default());
     let refusal = refusal.unwrap_err();
     assert_eq!(refusal.code(), "no_such_run");
-    assert_eq!(refusal.to_string(), format!("there is no run `{}`", id(9)));
-    assert_eq!(fixture.store.last_line(&id(9)), None);
+    assert_eq!(
+        refusal.to_string(),
+        format!("there is no run `{}`", RunId::from_bits([9; 10]))
+    );
+    assert_eq!(fixture.store.last_line(&RunId::from_bits([9; 10])), None);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! What would end the runs, from cgroup paths and configurations as they stand there.
+
 use super::*;
 use crate::doctor::Level;
 
@@ -72,6 +74,16 @@ fn a_service_ends_what_was_started_in_it() {
 }
 
 #[test]
+fn the_unit_that_a_restart_ends_is_named() {
+    let unit = |cgroup| restarted_unit(cgroup);
+    assert_eq!(unit(SERVICE).as_deref(), Some("agent.service"));
+    assert_eq!(unit(USER_SERVICE).as_deref(), Some("agent.service"));
+    for cgroup in [SESSION, APP, "0::/\n", "0::/system.slice/run-1.scope\n"] {
+        assert_eq!(unit(cgroup), None, "{cgroup}");
+    }
+}
+
+#[test]
 fn a_container_and_a_namespace_end_their_runs() {
     assert_eq!(namespace(&host(SESSION)).level, Level::Fine);
     let container = Host {
@@ -101,6 +113,7 @@ fn a_run_started_inside_a_run_is_told_of() {
     let checks = decide(&host(SESSION), Some("m3qd000000000000"));
     let inside = checks.iter().find(|check| check.name == "run");
     assert_eq!(inside.map(|check| check.level), Some(Level::Warning));
+    assert!(inside.is_some_and(|check| check.message.ends_with("when that run is cancelled")));
     assert!(
         decide(&host(SESSION), None)
             .iter()

@@ -1,3 +1,5 @@
+//! What the tables of the kernel say, from texts as they stand there.
+
 use super::*;
 use crate::doctor::Level;
 

@@ -1,3 +1,5 @@
+//! What is wrong with a store comes with its fix, and looking leaves nothing behind.
+
 use super::*;
 use crate::doctor::Level;
 use outlast_testkit::Home;
@@ -10,6 +12,20 @@ fn a_store_must_be_ones_own_and_closed_to_others() {
     assert_eq!(open.level, Level::Failure);
     assert_eq!(open.fix.as_deref(), Some("chmod 700 /s"));
     assert_eq!(check(0, 0o40_700).level, Level::Failure);
+}
+
+#[test]
+fn a_damaged_run_is_removed_and_a_damaged_index_made_anew() {
+    let fix = |path: &str, what: &str| {
+        damage_fix(&Damage {
+            path: path.into(),
+            what: what.to_owned(),
+        })
+    };
+    let run = "/s/runs/2026-11/m3qd000000000000";
+    assert!(fix(run, "the spec is damaged (spec_damaged)").starts_with("outlast rm m3qd0000"));
+    assert!(fix(run, "it cannot be read (store_unreadable)").starts_with("make it readable"));
+    assert!(fix("/s/index.sqlite", "damaged").starts_with("outlast reindex"));
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! The table fits its terminal, names each run, and says what it leaves out.
+
 use super::*;
 use crate::{look::tests::look, sample};
 use outlast_journal::LeftoverRecord;
@@ -16,7 +18,54 @@ fn drawn(records: &[Record], look: &Look) -> String {
 
 #[test]
 fn the_table_says_at_a_glance_what_runs_and_how_it_ended() {
-    insta::assert_snapshot!(drawn(&samples(), &look()), @"");
+    insta::assert_snapshot!(drawn(&samples(), &look()), @"
+    RUN   STATE   LABEL   AGE   TIME  NOW
+    m3qd  ● run   build    4m  4m12s  Compiling serde_json v1.0.154 (212/431)
+    z8zz  ✗ 101   lint     2h    41s  error[E0382]: borrow of moved value
+    w4tt  ‼ intr  deploy   1d      ?  supervisor gone at 09:12; exit code unknown
+    ");
+}
+
+#[test]
+fn a_run_that_never_started_took_no_time() {
+    let mut record = sample::failed();
+    (record.exit_code, record.started, record.elapsed_ms) = (None, None, None);
+    record.ended_by = Some("limit:queue".to_owned());
+    record.summary = Some("no place was free in time".to_owned());
+    insta::assert_snapshot!(drawn(&[record], &look()), @"
+    RUN   STATE    LABEL  AGE  TIME  NOW
+    z8zz  ✗ queue  lint    2h     –  no place was free in time
+    ");
+}
+
+#[test]
+fn an_empty_list_says_what_it_was_asked_for() {
+    let here = Some("/p".to_owned());
+    let asked = |project: Option<String>, session: Option<&str>, statuses: &[Status]| ListQuery {
+        project,
+        session: session.map(str::to_owned),
+        statuses: statuses.to_vec(),
+        limit: 50,
+    };
+    assert_eq!(
+        none(&asked(None, None, &[Status::Running]), 0),
+        "no runs are running"
+    );
+    assert_eq!(
+        none(&asked(here.clone(), None, &[]), 2),
+        "no runs of this project; 2 in others: outlast ps -a"
+    );
+    assert_eq!(
+        none(&asked(None, Some("s\x1b"), &[]), 0),
+        "no runs of session `s\u{fffd}`"
+    );
+    assert_eq!(
+        none(
+            &asked(here, Some("s"), &[Status::TimedOut, Status::Failed]),
+            0
+        ),
+        "no runs of this project and of session `s` are timed out or failed"
+    );
 }
 
 #[test]
@@ -77,7 +126,12 @@ fn what_is_left_out_is_said_with_the_way_to_see_it() {
         elsewhere: 2,
         damaged: vec![("/s/runs/x".to_owned(), "its spec cannot be read".to_owned())],
     };
-    insta::assert_snapshot!(notes(&records, &ids(&records), &said).join("\n"), @"");
+    insta::assert_snapshot!(notes(&records, &ids(&records), &said).join("\n"), @"
+    z8zz has ended and 1 process of it is still alive: outlast cancel z8zz
+    older runs are not shown: outlast ps -n 200
+    2 runs go on in other projects: outlast ps -a
+    set aside, since its spec cannot be read: /s/runs/x
+    ");
 }
 
 #[test]

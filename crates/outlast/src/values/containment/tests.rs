@@ -1,3 +1,5 @@
+//! Words for containment mean one thing each.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! A point in time means one moment, also in the nights that change the clock.
+
 use super::*;
 
 /// Central European time, with its rules for summer written out.

@@ -1,3 +1,5 @@
+//! A length of time is exact, saturates, or is refused.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! A value is taken as it is and never shown.
+
 use super::*;
 
 #[test]

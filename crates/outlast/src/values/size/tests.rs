@@ -1,3 +1,5 @@
+//! A size is exact, saturates, or is refused.
+
 use super::*;
 
 #[test]

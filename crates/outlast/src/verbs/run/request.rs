@@ -187,18 +187,17 @@ fn stdin_text() -> Result<String, Failure> {
 
 /// Returns the directory to run in. That it exists is for the run to find out.
 fn cwd(asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
-    let unusable = |error: &dyn outlast_lib::Advice| Failure::new(error, exit::NOT_STARTED);
-    match asked {
-        Some(path) if path.as_os_str().is_empty() => Err(Failure::plain(
-            "blank",
-            "the directory of `--cwd` is blank".to_owned(),
-            "name a directory, or leave --cwd away",
-            exit::USAGE,
-        )),
-        Some(path) if path.is_absolute() => Ok(path.clone()),
-        Some(path) => Ok(work_dir().map_err(|error| unusable(&error))?.join(path)),
-        None => work_dir().map_err(|error| unusable(&error)),
+    let here = || work_dir().map_err(|error| Failure::new(&error, exit::NOT_STARTED));
+    let cwd = match asked {
+        Some(path) if path.is_absolute() => path.clone(),
+        Some(path) => here()?.join(path),
+        None => here()?,
+    };
+    // A record is text: one that only looked like the path would name another directory.
+    if cwd.to_str().is_none() {
+        return Err(not_utf8("working directory", &cwd.to_string_lossy()));
     }
+    Ok(cwd)
 }
 
 /// Returns the process whose end ends the run, if one is to.

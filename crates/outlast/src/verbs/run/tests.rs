@@ -1,3 +1,5 @@
+//! The exit code of a start that failed cannot be taken for the code of a run.
+
 use super::*;
 use outlast_lib::RequestError;
 
@@ -15,7 +17,7 @@ fn could_not_start(code: &str) -> StartError {
 #[test]
 fn a_command_that_could_not_start_has_the_code_a_shell_would_give() {
     assert_eq!(
-        start_failure(&could_not_start("no_such_program"), true).exit(),
+        start_failure(&could_not_start("no_such_program")).exit(),
         127
     );
     for code in [
@@ -24,20 +26,19 @@ fn a_command_that_could_not_start_has_the_code_a_shell_would_give() {
         "no_interpreter",
         "exec_format",
     ] {
-        assert_eq!(start_failure(&could_not_start(code), false).exit(), 126);
+        assert_eq!(start_failure(&could_not_start(code)).exit(), 126);
     }
     let no_shell = StartError::NoShell { pipefail: false };
-    assert_eq!(start_failure(&no_shell, true).exit(), 126);
+    assert_eq!(start_failure(&no_shell).exit(), 126);
 }
 
 #[test]
-fn a_refusal_cannot_be_taken_for_the_code_of_the_run() {
+fn a_refusal_is_an_error_and_a_wrong_request_one_of_usage() {
     let refused = StartError::DepthExceeded {
         depth: 4,
         depth_max: 3,
     };
-    assert_eq!(start_failure(&refused, true).exit(), 125);
-    assert_eq!(start_failure(&refused, false).exit(), 1);
+    assert_eq!(start_failure(&refused).exit(), 1);
     let request = StartError::Request(RequestError::EmptyCommand);
-    assert_eq!(start_failure(&request, true).exit(), 2);
+    assert_eq!(start_failure(&request).exit(), 2);
 }

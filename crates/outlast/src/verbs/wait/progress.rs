@@ -2,7 +2,7 @@
 
 use crate::{
     look::{Look, clean},
-    screen::Screen,
+    screen::{Screen, redraw},
     verdict::Verdict,
     words,
 };
@@ -41,7 +41,7 @@ impl<'a> Progress<'a> {
     /// Draws until it is stopped, then takes the line away.
     ///
     /// The first line comes after one pace: a wait that ends at once draws nothing.
-    pub(super) fn draw(&self, screen: &mut Screen) {
+    pub(super) fn draw(&self, screen: &Screen) {
         let mut has_drawn = false;
         let mut guard = self.lock();
         loop {
@@ -51,13 +51,13 @@ impl<'a> Progress<'a> {
                 break;
             }
             drop(guard);
-            screen.redraw(&self.line(&screen.talk_look()));
+            redraw(&self.line(&screen.talk_look()));
             has_drawn = true;
             guard = self.lock();
         }
         drop(guard);
         if has_drawn {
-            screen.redraw("");
+            redraw("");
         }
     }
 

@@ -1,3 +1,5 @@
+//! Which exit code a wait has, and what it shows meanwhile.
+
 use super::*;
 use crate::{look::tests::look, sample};
 use outlast_lib::{Matched, Status};
@@ -65,6 +67,6 @@ fn a_wait_for_output_that_came_is_fine() {
 #[test]
 fn the_line_tells_what_is_waited_for() {
     let line = |records: &[Record]| progress::line(records, &look());
-    insta::assert_snapshot!(line(&[sample::running()]), @"");
-    insta::assert_snapshot!(line(&[sample::failed(), sample::running()]), @"");
+    insta::assert_snapshot!(line(&[sample::running()]), @"● run build · 4m12s · Compiling serde_json v1.0.154 (212/431)");
+    insta::assert_snapshot!(line(&[sample::failed(), sample::running()]), @"1 of 2 ended · ● run build · 4m12s · Compiling serde_json v1.0.154 (212/431)");
 }
