@@ -329,7 +329,8 @@ fn output_record(state: &State, live: &Live) -> OutputRecord {
         .map_or(0, |gap| gap.to.min(bytes).saturating_sub(gap.from));
     OutputRecord {
         bytes,
-        kept: bytes.saturating_sub(gap_inside),
+        // What was lost lies in the gap, unless the disk had no room to say so.
+        kept: bytes.saturating_sub(gap_inside.max(lost)),
         gap: live.gap,
         last_output_at: live
             .last_output_at

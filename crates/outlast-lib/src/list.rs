@@ -267,11 +267,23 @@ fn from_index(
         entries.truncate(limit);
         let mut records = Vec::with_capacity(entries.len());
         let mut lost = Vec::new();
+        let mut months = HashSet::new();
         for entry in entries {
             let (_, id) = entry.order();
-            match load(store, index, entry)? {
-                Some(record) => records.push(record),
-                None => lost.push(id),
+            let month = match &entry {
+                Entry::Stored(stored) => Some(stored.month.clone()),
+                Entry::Fresh(_) => None,
+            };
+            match (load(store, index, entry)?, month) {
+                (Some(record), _) => records.push(record),
+                (None, None) => lost.push(id),
+                // Where one was removed by hand, others may have been too: all at once.
+                (None, Some(month)) if months.insert(month.clone()) => {
+                    let folder = store.root().join(names::RUNS).join(&month);
+                    lost.extend(index.missing(&folder, &month)?);
+                    lost.push(id);
+                }
+                (None, Some(_)) => {}
             }
         }
         if lost.is_empty() {
@@ -281,7 +293,7 @@ fn from_index(
                 damaged,
             });
         }
-        // Directories were removed by hand: their rows go, and others take their places.
+        // Their rows go, and others take their places.
         index.forget(&lost)?;
         gone.extend(lost);
     }

@@ -20,8 +20,8 @@ use birth::Birth;
 use keys::Look;
 use outlast_journal::control::Answer;
 use outlast_journal::{
-    Checked, CommandLine, Failure, Lifetime, Request, RunId, Spec, Status, Survives, limits, mask,
-    text,
+    Checked, CommandLine, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status, Survives,
+    limits, mask, mask::Masker, text,
 };
 use outlast_supervisor::launch::{self, Launch, LaunchError};
 use outlast_supervisor::{clock, fault, fsio};
@@ -175,21 +175,60 @@ impl Store {
         birth.take_places(self, request, checked, &pools, *parent)?;
         fault::point("placed");
         let argv = Self::words(request, environment, birth)?;
+        let secrets = self.secrets(request, environment)?;
+        let shown = self.shown(request, checked, &argv, &secrets)?;
+        if shown.argv != argv {
+            birth.words = argv;
+        }
         let spec = Spec {
-            argv,
+            argv: shown.argv,
+            command: shown.command,
+            label: shown.label,
             parent: parent.map(|parent| parent.id),
             root: parent.map(|parent| parent.root),
             depth: parent.map_or(0, |parent| parent.depth + 1),
             pools,
             queue: birth.queue.clone(),
             env_names: environment::names(environment),
-            secrets: self.secrets(request, environment)?,
+            secrets,
             key: key.map(|key| key.name.clone()),
             request_hash: key.map(|key| key.request_hash.clone()),
             ..plain_spec(request, checked, birth)
         };
         birth.write_spec(&spec)?;
         Ok(spec)
+    }
+
+    /// Returns words, command and label as they are written and shown: without secrets.
+    fn shown(
+        &self,
+        request: &Request,
+        checked: &Checked,
+        argv: &[String],
+        secrets: &[SecretMark],
+    ) -> Result<Shown, StartError> {
+        if secrets.is_empty() {
+            return Ok(Shown {
+                argv: argv.to_vec(),
+                command: cut_command(&checked.command),
+                label: checked.label.clone(),
+            });
+        }
+        let key = self
+            .key()
+            .map_err(|error| StartError::store("the store's key", Some(error)))?;
+        let masker = Masker::new(&key, secrets);
+        let mask = |text: &str| {
+            let masked = masker.mask(text.as_bytes());
+            String::from_utf8_lossy(&masked).into_owned()
+        };
+        let command = mask(&checked.command);
+        let given = request.label.as_deref().map(mask);
+        Ok(Shown {
+            argv: argv.iter().map(|word| mask(word)).collect(),
+            label: outlast_journal::label(given.as_deref(), &command),
+            command: cut_command(&command),
+        })
     }
 
     fn settle_start(
@@ -210,7 +249,7 @@ impl Store {
             let is_queued = answer.queued == Some(true);
             return Ok(Begun {
                 id,
-                label: checked.label.clone(),
+                label: spec.label.clone(),
                 status: if is_queued {
                     Status::Queued
                 } else {
@@ -283,7 +322,7 @@ impl Store {
         &self,
         request: &Request,
         environment: &[(OsString, OsString)],
-    ) -> Result<Vec<outlast_journal::SecretMark>, StartError> {
+    ) -> Result<Vec<SecretMark>, StartError> {
         let secret = environment::secrets(request, environment);
         if secret.is_empty() {
             return Ok(Vec::new());
@@ -332,6 +371,13 @@ impl Store {
     }
 }
 
+/// What is written of a command, its secrets masked.
+struct Shown {
+    argv: Vec<String>,
+    command: String,
+    label: String,
+}
+
 /// The names that an idempotency key goes by on disk.
 struct Key {
     name: String,
@@ -353,10 +399,10 @@ fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
         kind: outlast_journal::Kind::Command,
         created: birth.created,
         argv: Vec::new(),
-        command: cut_command(&checked.command),
+        command: String::new(),
         command_in_file: birth.has_command_file,
         shell: birth.shell.clone(),
-        label: checked.label.clone(),
+        label: String::new(),
         project: project(&request.cwd),
         cwd,
         session: request.session.clone(),
@@ -408,6 +454,7 @@ impl Birth {
         launch::launch(&Launch {
             id: self.id,
             run_dir: &self.visible,
+            words: &self.words,
             environment,
             lock: self.lock.as_fd(),
             ticket: self.ticket.as_ref().map(AsFd::as_fd),

@@ -58,6 +58,12 @@ impl JournalFile {
         self.is_synced
     }
 
+    /// Gives back the room that was kept for the end. Nothing is appended after this.
+    pub(crate) fn finish(&mut self) {
+        self.file.set_len(self.bytes).ok();
+        self.sync();
+    }
+
     /// Waits until everything appended is on disk. A failure changes nothing for a command.
     pub(crate) fn sync(&mut self) {
         self.file.sync_data().ok();

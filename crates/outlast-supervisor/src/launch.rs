@@ -20,8 +20,9 @@ use std::time::Duration;
 
 /// First bytes of the message, with the version of its form.
 const MAGIC: [u8; 8] = *b"outlast1";
-/// Bytes before the environment: magic, length of the environment, number of descriptors.
-const HEADER_BYTES: usize = 24;
+/// Bytes before the environment: magic, length of the environment, number of descriptors,
+/// whether there is a ticket, length of the words.
+const HEADER_BYTES: usize = 32;
 
 static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
 
@@ -42,6 +43,8 @@ pub struct Launch<'a> {
     pub id: RunId,
     /// Its directory, absolute, with a spec in it.
     pub run_dir: &'a Path,
+    /// The words to execute, where the spec may not have them as they are; empty otherwise.
+    pub words: &'a [String],
     /// The run's whole environment.
     pub environment: &'a [(OsString, OsString)],
     /// The run's locked `lock` file.
@@ -117,7 +120,8 @@ fn send(socket: &UnixStream, launch: &Launch<'_>) -> io::Result<()> {
         .iter()
         .map(|(name, value)| name.len() + value.len() + 2);
     let size: usize = size.sum();
-    let mut message = Vec::with_capacity(HEADER_BYTES + size);
+    let words_size: usize = launch.words.iter().map(|word| word.len() + 1).sum();
+    let mut message = Vec::with_capacity(HEADER_BYTES + size + words_size);
     message.extend(MAGIC);
     message.extend((size as u64).to_le_bytes());
     message.extend(
@@ -126,10 +130,15 @@ fn send(socket: &UnixStream, launch: &Launch<'_>) -> io::Result<()> {
             .to_le_bytes(),
     );
     message.extend(u32::from(launch.ticket.is_some()).to_le_bytes());
+    message.extend((words_size as u64).to_le_bytes());
     for (name, value) in launch.environment {
         message.extend(name.as_bytes());
         message.push(b'=');
         message.extend(value.as_bytes());
+        message.push(0);
+    }
+    for word in launch.words {
+        message.extend(word.as_bytes());
         message.push(0);
     }
     let sent = socket::send(socket, &message, &descriptors)?;
@@ -147,6 +156,8 @@ pub(crate) struct Handed {
     pub(crate) places: Vec<OwnedFd>,
     /// `NAME=VALUE` entries, each ended by a NUL.
     pub(crate) environment: Vec<u8>,
+    /// The words to execute, where those of the spec are masked.
+    pub(crate) words: Vec<String>,
 }
 
 /// Receives what [`launch`] sends.
@@ -166,8 +177,9 @@ pub(crate) fn receive(socket: &UnixStream) -> io::Result<Handed> {
         bytes[..length].copy_from_slice(&header[from..from + length]);
         usize::try_from(u64::from_le_bytes(bytes)).map_err(|_| wrong())
     };
-    let size = number(8, 8)?;
-    if header[..8] != MAGIC || size > 2 * limits::ENVIRONMENT_BYTES_MAX {
+    let (size, words_size) = (number(8, 8)?, number(24, 8)?);
+    let is_too_long = |bytes: usize| bytes > 2 * limits::ENVIRONMENT_BYTES_MAX;
+    if header[..8] != MAGIC || is_too_long(size) || is_too_long(words_size) {
         return Err(wrong());
     }
     if descriptors.len() != number(16, 4)? {
@@ -175,6 +187,12 @@ pub(crate) fn receive(socket: &UnixStream) -> io::Result<Handed> {
     }
     let mut environment = vec![0; size];
     socket.read_exact(&mut environment)?;
+    let mut words = vec![0; words_size];
+    socket.read_exact(&mut words)?;
+    let words = words.split_inclusive(|byte| *byte == 0).map(|word| {
+        let word = word.strip_suffix(&[0]).ok_or_else(wrong)?;
+        String::from_utf8(word.to_vec()).map_err(|_| wrong())
+    });
     let mut descriptors = descriptors.into_iter();
     let lock = descriptors.next().ok_or_else(wrong)?;
     let ticket = match number(20, 4)? {
@@ -186,6 +204,7 @@ pub(crate) fn receive(socket: &UnixStream) -> io::Result<Handed> {
         ticket,
         places: descriptors.collect(),
         environment,
+        words: words.collect::<io::Result<_>>()?,
     })
 }
 

@@ -130,7 +130,7 @@ impl RunLoop {
         self.drain();
         self.output.trim_all();
         fs::remove_file(self.owned.run_dir.join(names::CONTROL)).ok();
-        self.owned.journal.sync();
+        self.owned.journal.finish();
         Ok(())
     }
 

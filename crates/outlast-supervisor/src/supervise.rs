@@ -54,11 +54,15 @@ fn begin(run_dir: &Path) -> io::Result<()> {
         ticket,
         places,
         environment,
+        words,
     } = launch::receive(&socket)?;
     fault::point("received");
     let claimed = claim(run_dir, signals, lock, places);
     // Made before the answer too: what has no room for its log is refused.
-    let claimed = claimed.and_then(|owned| {
+    let claimed = claimed.and_then(|mut owned| {
+        if !words.is_empty() {
+            owned.spec.argv = words;
+        }
         let output = OutputLog::create(&owned.run_dir, owned.spec.output_bytes_max)?;
         Ok((owned, output))
     });
@@ -153,7 +157,7 @@ fn live(
                 answer.errno = failure.errno;
                 launch::answer(&socket, &answer);
             }
-            owned.journal.sync();
+            owned.journal.finish();
             Ok(())
         }
     }
@@ -219,7 +223,7 @@ fn end_unstarted(owned: &mut Owned, cause: StopCause) -> io::Result<()> {
     };
     let end = End::new(cause.status(), cause.ended_by(), summary.to_owned());
     finish_unstarted(owned, end)?;
-    owned.journal.sync();
+    owned.journal.finish();
     Ok(())
 }
 

@@ -114,8 +114,14 @@ impl Index {
 
     /// Takes runs out that are gone; a busy index keeps them.
     pub(crate) fn forget(&self, ids: &[RunId]) -> Result<(), Trouble> {
-        ids.iter()
-            .try_for_each(|id| ease(rows::delete(&self.connection, id)))
+        let forget = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            for id in ids {
+                rows::delete(&transaction, id)?;
+            }
+            transaction.commit()
+        };
+        ease(forget())
     }
 
     /// Notes that sessions were told of an end; a busy index does not.

@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 
 /// Bytes of one line of `births`.
 const BIRTH_BYTES: u64 = RunId::LEN as u64 + 1;
@@ -229,21 +230,27 @@ impl Index {
                 take(store, &folder.join(id.as_str()), id, fresh, changes);
             }
         }
-        let seen: HashSet<RunId> = names.into_iter().collect();
+        changes.gone.extend(self.missing(&folder, &month)?);
+        Ok(())
+    }
+
+    /// Returns the rows of a month that have no directories in `folder`.
+    pub(crate) fn missing(&self, folder: &Path, month: &str) -> Result<Vec<RunId>, Trouble> {
+        let seen: HashSet<RunId> = reindex::visible(folder).into_iter().collect();
         let mut statement = self
             .connection
             .prepare("SELECT id FROM runs WHERE month = ?1")?;
-        let mut rows = statement.query([&month])?;
+        let mut rows = statement.query([month])?;
+        let mut missing = Vec::new();
         while let Some(row) = rows.next()? {
             let id: String = row.get(0)?;
-            if let Ok(id) = RunId::parse(&id)
-                && !seen.contains(&id)
-                && !folder.join(id.as_str()).exists()
-            {
-                changes.gone.push(id);
+            let id = RunId::parse(&id).map_err(|error| Trouble::Damaged(error.to_string()))?;
+            // One that was renamed meanwhile need not have been seen.
+            if !seen.contains(&id) && !folder.join(id.as_str()).exists() {
+                missing.push(id);
             }
         }
-        Ok(())
+        Ok(missing)
     }
 
     fn write(&mut self, changes: &Changes, after: &Progress) -> Result<(), Trouble> {
@@ -319,13 +326,7 @@ fn glimpse(store: &Store, row: &Row<'_>) -> Result<Glimpse, Trouble> {
 }
 
 /// Reads one run, and notes what is to be told and written of it.
-fn take(
-    store: &Store,
-    dir: &std::path::Path,
-    id: &RunId,
-    fresh: &mut Fresh,
-    changes: &mut Changes,
-) {
+fn take(store: &Store, dir: &Path, id: &RunId, fresh: &mut Fresh, changes: &mut Changes) {
     let month = reindex::month_of(dir);
     match list::look(store, dir, id) {
         Looked::Ended(record) => {

@@ -20,6 +20,8 @@ pub(super) struct Birth {
     pub(super) queue: Option<Queue>,
     pub(super) shell: Option<Shell>,
     pub(super) has_command_file: bool,
+    /// The words to execute, where the spec has them masked.
+    pub(super) words: Vec<String>,
     ticket_path: Option<PathBuf>,
     is_shown: bool,
 }
@@ -54,6 +56,7 @@ impl Birth {
             queue: None,
             shell: None,
             has_command_file: false,
+            words: Vec::new(),
             ticket_path: None,
             is_shown: false,
         };

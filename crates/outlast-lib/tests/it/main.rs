@@ -27,6 +27,7 @@ mod leftovers;
 mod life;
 mod nested;
 mod queue;
+mod reading_list;
 mod stdin;
 mod stop;
 mod survives;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
     life::register(&mut trials);
     nested::register(&mut trials);
     queue::register(&mut trials);
+    reading_list::register(&mut trials);
     stdin::register(&mut trials);
     stop::register(&mut trials);
     survives::register(&mut trials);

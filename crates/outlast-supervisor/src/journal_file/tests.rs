@@ -63,6 +63,19 @@ fn a_new_journal_is_empty_private_and_has_room() {
 }
 
 #[test]
+fn the_room_for_the_end_is_given_back_and_nothing_else() {
+    let home = Home::new();
+    let mut journal = JournalFile::create(&home.work()).unwrap();
+    journal.append(&claimed()).unwrap();
+    journal.append(&ended()).unwrap();
+    let before = bytes(&home.work());
+    journal.finish();
+    assert_eq!(bytes(&home.work()), before);
+    let meta = fs::metadata(home.work().join(names::JOURNAL)).unwrap();
+    assert!(meta.blocks() * 512 <= 4 << 10, "{} blocks", meta.blocks());
+}
+
+#[test]
 fn facts_stand_in_their_order_and_events_are_numbered_without_gaps() {
     let home = Home::new();
     let mut journal = JournalFile::create(&home.work()).unwrap();

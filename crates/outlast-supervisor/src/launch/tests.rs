@@ -46,6 +46,7 @@ fn handed(
     let launch = Launch {
         id: RunId::from_bits([0; 10]),
         run_dir: Path::new("/"),
+        words: &[],
         environment,
         lock: lock.as_fd(),
         ticket: ticket.map(AsFd::as_fd),
@@ -150,6 +151,7 @@ fn header(magic: [u8; 8], size: u64, descriptors: u32, has_ticket: u32) -> Vec<u
     header.extend(size.to_le_bytes());
     header.extend(descriptors.to_le_bytes());
     header.extend(has_ticket.to_le_bytes());
+    header.extend(0_u64.to_le_bytes());
     assert_eq!(header.len(), HEADER_BYTES);
     header
 }
@@ -278,6 +280,7 @@ fn a_program_that_does_not_let_supervisors_pass_cannot_launch_one() {
     let refused = launch(&Launch {
         id: RunId::from_bits([0; 10]),
         run_dir: &home.work(),
+        words: &[],
         environment: &[],
         lock: lock.as_fd(),
         ticket: None,

@@ -113,12 +113,8 @@ extern "C" fn child(argument: *mut c_void) -> c_int {
             shared.failed_step = CHDIR_FAILED;
             libc::_exit(127);
         }
-        libc::syscall(
-            libc::SYS_close_range,
-            3,
-            u32::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        );
+        // The child has a table of descriptors of its own and needs none of these any more.
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
         super::signal::reset_all();
         let (mut errno, mut failed) = (libc::ENOENT, 0);
         for index in 0..shared.paths_count {

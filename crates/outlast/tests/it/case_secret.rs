@@ -201,3 +201,30 @@ fn output_that_is_passed_on_has_its_secret_masked() {
     );
     assert!(seen.contains("API_KEY masked"), "{seen}");
 }
+
+/// Case SE-02: the words of the command are shown too.
+#[test]
+fn a_secret_given_as_an_argument_is_in_no_view() {
+    let ground = Ground::new();
+    let words = ["run", "--label", SECRET, "--", "echo", SECRET];
+    let started = capture(call(&ground, &words));
+    assert_eq!(started.code, Some(0), "{started:#?}");
+    let id = started.stdout.trim();
+    ground.wait(id);
+    let views: [&[&str]; 5] = [
+        &["show", id],
+        &["show", "--json", id],
+        &["ps", "-a"],
+        &["ps", "-a", "--json"],
+        &["export", id],
+    ];
+    for view in views {
+        let seen = capture(call(&ground, view));
+        assert_eq!(seen.code, Some(0), "{seen:#?}");
+        assert!(seen.stdout.contains("API_KEY"), "{view:?}: {}", seen.stdout);
+        assert!(!seen.stdout.contains(SECRET), "{view:?}: {}", seen.stdout);
+    }
+    // What was executed was not masked, and what was written is.
+    assert_eq!(ground.raw(id), format!("{SECRET}\n").as_bytes());
+    assert_eq!(holders(&ground.home.store()), ["output.log"]);
+}
