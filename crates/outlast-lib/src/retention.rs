@@ -7,8 +7,9 @@ mod debris;
 
 use crate::index::{self, Filter};
 use crate::read::Seen;
+use crate::sweep::{self, Look};
 use crate::{Damage, ReadError, Store, notices, read};
-use outlast_journal::{RunId, ShortRecord, State, Timestamp, error::Advice, limits, names};
+use outlast_journal::{RunId, ShortRecord, State, Status, Timestamp, error::Advice, limits, names};
 use outlast_supervisor::{clock, fsio, lock};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -194,8 +195,11 @@ impl Store {
         if let Some(key) = key {
             debris::remove_key(self, &self.root().join(names::KEYS).join(key), id);
         }
-        fs::remove_dir_all(&gone)?;
-        Ok(bytes)
+        match fs::remove_dir_all(&gone) {
+            // Another process collects garbage.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(bytes),
+            removed => removed.map(|()| bytes),
+        }
     }
 
     fn forget(&self, ids: &[RunId]) {
@@ -211,15 +215,22 @@ enum Verdict {
     Untold,
 }
 
+/// Fails when a process of an ended run is alive.
 fn check_leftovers(id: &RunId, state: &State) -> Result<(), RemoveError> {
-    let alive = read::leftovers_alive(state);
-    if alive.is_empty() {
+    let is_proven_empty = state.end.as_deref().is_some_and(|end| {
+        end.status != Status::Interrupted && end.leftovers.is_empty() && end.leftovers_more == 0
+    });
+    if is_proven_empty {
         return Ok(());
     }
-    Err(RemoveError::LeftoversAlive {
-        id: *id,
-        pids: alive.iter().map(|left| left.pid).collect(),
-    })
+    // Those that the end named, and what they have started since.
+    match sweep::look(id, state, None) {
+        Look::Processes(alive) if !alive.is_empty() => Err(RemoveError::LeftoversAlive {
+            id: *id,
+            pids: alive.iter().map(|left| left.process.pid).collect(),
+        }),
+        Look::Processes(_) | Look::OtherBoot | Look::OtherNamespace => Ok(()),
+    }
 }
 
 /// Returns the bytes on disk of a directory and all beneath it; the holes of logs are none.

@@ -23,7 +23,7 @@ use outlast_journal::{
     Checked, CommandLine, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status, Survives,
     limits, mask, mask::Masker, text,
 };
-use outlast_supervisor::launch::{self, Launch, LaunchError};
+use outlast_supervisor::launch::{self, Launch, LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio};
 use serde_json::json;
 use std::ffi::OsString;
@@ -144,6 +144,8 @@ impl Store {
             return Ok(None);
         }
         fault::point("key_made");
+        // It comes up while the rest is bound; if nothing comes of the run, it leaves again.
+        let supervisor = Supervisor::start(&birth.id, &birth.visible, &environment);
         let bound = Bound {
             environment: &environment,
             parent: parent.as_ref(),
@@ -154,7 +156,7 @@ impl Store {
             birth.forget_key(self, key.map(|key| key.name.as_str()));
         })?;
         let environment = environment::with_run(environment, &birth.id);
-        let answer = birth.launch(&environment);
+        let answer = supervisor.and_then(|supervisor| birth.launch(supervisor, &environment));
         self.settle_start(birth, &spec, answer, checked).map(Some)
     }
 
@@ -450,10 +452,12 @@ fn cut_command(command: &str) -> String {
 }
 
 impl Birth {
-    fn launch(&self, environment: &[(OsString, OsString)]) -> Result<Answer, LaunchError> {
-        launch::launch(&Launch {
-            id: self.id,
-            run_dir: &self.visible,
+    fn launch(
+        &self,
+        supervisor: Supervisor,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Answer, LaunchError> {
+        supervisor.launch(&Launch {
             words: &self.words,
             environment,
             lock: self.lock.as_fd(),

@@ -4,7 +4,7 @@
 //! read is bounded, and a client that does not read is dropped.
 
 use crate::platform::{self, poll::Watch};
-use outlast_journal::control::{Answer, Ask};
+use outlast_journal::control::{Answer, Ask, HINT_ENDED};
 use outlast_journal::{StopCause, limits, names};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -53,6 +53,7 @@ pub(crate) struct Connections {
     open: Vec<Connection>,
     stdin: Option<OwnedFd>,
     had_stdin: bool,
+    has_ended: bool,
 }
 
 impl Connections {
@@ -68,6 +69,7 @@ impl Connections {
             open: Vec::new(),
             stdin: None,
             had_stdin: false,
+            has_ended: false,
         })
     }
 
@@ -117,8 +119,14 @@ impl Connections {
         }
         let mut cancels = Vec::new();
         for connection in &mut self.open {
+            let was_new = connection.role == Role::New;
             connection.read();
             connection.take_asks(now, self.had_stdin, &mut cancels);
+            // Who comes after the end was told would wait for it as long as leftovers live.
+            let listens = matches!(connection.role, Role::Subscriber { .. });
+            if was_new && listens && self.has_ended {
+                connection.send_hint(HINT_ENDED);
+            }
             connection.feed(&mut self.stdin, now);
             connection.is_closed |= connection.is_over_full();
         }
@@ -128,6 +136,7 @@ impl Connections {
 
     /// Sends a hint to every subscriber that wants it.
     pub(crate) fn hint(&mut self, hint: u8, is_output: bool) {
+        self.has_ended |= hint == HINT_ENDED;
         for connection in &mut self.open {
             match connection.role {
                 Role::Subscriber { output } if output || !is_output => connection.send_hint(hint),
@@ -318,3 +327,6 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

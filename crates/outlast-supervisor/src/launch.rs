@@ -1,20 +1,22 @@
 //! Starts a supervisor and hands it what must not stand on disk or be inherited.
 //!
-//! The new process is this very program, by `posix_spawn`, with a socket as its
-//! stdin. Over it go the locked descriptors (as rights, so that no other child
-//! of a threaded host inherits them) and the run's environment.
+//! The new process is this very program, in a session of its own and no child of
+//! its launcher, with a socket as its stdin. Over it go the locked descriptors (as
+//! rights, so that no other child of a threaded host inherits them) and the run's
+//! environment.
 
 use crate::platform::socket;
+use crate::platform::spawn::{self, Exec};
+use crate::{fault, process};
 use outlast_journal::control::Answer;
 use outlast_journal::{RunId, limits, names};
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -36,13 +38,9 @@ pub fn is_initialised() -> bool {
     IS_INITIALISED.load(Ordering::Relaxed)
 }
 
-/// What a supervisor is launched with.
+/// What a supervisor is handed.
 #[derive(Debug)]
 pub struct Launch<'a> {
-    /// The run.
-    pub id: RunId,
-    /// Its directory, absolute, with a spec in it.
-    pub run_dir: &'a Path,
     /// The words to execute, where the spec may not have them as they are; empty otherwise.
     pub words: &'a [String],
     /// The run's whole environment.
@@ -55,43 +53,96 @@ pub struct Launch<'a> {
     pub places: &'a [BorrowedFd<'a>],
 }
 
-/// Starts the supervisor and waits until it has answered.
+/// A supervisor that comes up meanwhile and waits to be handed its run.
 ///
-/// # Errors
-///
-/// Fails when the supervisor could not be started, died, or was silent for
-/// [`limits::START_ANSWER_MS`]. That the command could not be executed is an answer.
-pub fn launch(launch: &Launch<'_>) -> Result<Answer, LaunchError> {
-    if !is_initialised() {
-        return Err(LaunchError::NotInitialised);
-    }
-    let (ours, theirs) = UnixStream::pair().map_err(LaunchError::Spawn)?;
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .arg0(names::PROCESS)
-        .arg(names::SUPERVISE)
-        .arg(launch.run_dir)
-        .env_clear()
-        .env(names::RUN_VARIABLE, launch.id.as_str())
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    #[cfg(debug_assertions)]
-    for (name, value) in launch.environment {
-        if name == crate::fault::VARIABLE {
-            command.env(name, value);
+/// When this is dropped it leaves, without having touched anything.
+#[derive(Debug)]
+pub struct Supervisor {
+    socket: UnixStream,
+}
+
+impl Supervisor {
+    /// Starts the supervisor of the run `id`, whose directory `run_dir`, an absolute path,
+    /// need not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails when this process has not called `init_supervisor`, or can make no other.
+    pub fn start(
+        id: &RunId,
+        run_dir: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Self, LaunchError> {
+        if !is_initialised() {
+            return Err(LaunchError::NotInitialised);
         }
+        let (ours, theirs) = UnixStream::pair().map_err(LaunchError::Spawn)?;
+        spawn_supervisor(id, run_dir, environment, theirs.as_fd()).map_err(LaunchError::Spawn)?;
+        // The supervisor keeps the only copy, else its death would not be an end of file.
+        drop(theirs);
+        Ok(Self { socket: ours })
     }
-    let mut child = command.spawn().map_err(LaunchError::Spawn)?;
-    // The command holds the other end of the socket; without this, a dead
-    // supervisor would not be an end of file here.
-    drop(command);
-    crate::fault::point("launched");
-    let answer = converse(&ours, launch);
-    // What was spawned leaves as soon as it has forked; a host that ignores
-    // SIGCHLD has had it reaped already.
-    child.wait().ok();
-    answer
+
+    /// Hands over the run, which has a spec in its directory now, and waits for the answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the supervisor died, or was silent for [`limits::START_ANSWER_MS`]. That
+    /// the command could not be executed is an answer.
+    pub fn launch(self, launch: &Launch<'_>) -> Result<Answer, LaunchError> {
+        fault::point("launched");
+        converse(&self.socket, launch)
+    }
+}
+
+/// Executes this program as a supervisor that reads `socket`.
+fn spawn_supervisor(
+    id: &RunId,
+    run_dir: &Path,
+    environment: &[(OsString, OsString)],
+    socket: BorrowedFd<'_>,
+) -> io::Result<()> {
+    let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::other);
+    let run_dir = text(run_dir.as_os_str().as_bytes())?;
+    let cookie = text(process::cookie(id).as_bytes())?;
+    let armed = text(&armed_fault(environment))?;
+    let null = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    let exec = Exec {
+        paths: &[c"/proc/self/exe".to_owned()],
+        argv: &[
+            &text(names::PROCESS.as_bytes())?,
+            &text(names::SUPERVISE.as_bytes())?,
+            &run_dir,
+        ],
+        environment: if armed.is_empty() {
+            &[&cookie]
+        } else {
+            &[&cookie, &armed]
+        },
+        // It goes to the run's folder itself.
+        cwd: c"/",
+        stdin: socket,
+        output: null.as_fd(),
+    };
+    spawn::spawn_apart(&exec).map_err(|(_, error)| error)
+}
+
+/// Returns the entry that arms a fault point of the supervisor, empty when none is.
+#[cfg(debug_assertions)]
+fn armed_fault(environment: &[(OsString, OsString)]) -> Vec<u8> {
+    let armed = environment.iter().find(|(name, _)| name == fault::VARIABLE);
+    armed.map_or_else(Vec::new, |(name, value)| {
+        [name.as_bytes(), b"=", value.as_bytes()].concat()
+    })
+}
+
+/// Release builds have no fault points.
+#[cfg(not(debug_assertions))]
+fn armed_fault(_environment: &[(OsString, OsString)]) -> Vec<u8> {
+    Vec::new()
 }
 
 fn converse(socket: &UnixStream, launch: &Launch<'_>) -> Result<Answer, LaunchError> {

@@ -8,6 +8,7 @@ use crate::{clock, fsio, platform};
 use outlast_journal::{Gap, Timestamp, limits, names};
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ pub(crate) struct OutputLog {
     lost_bytes: u64,
     bytes_max: u64,
     can_punch: bool,
+    can_splice: bool,
     last_output_at: Option<Timestamp>,
 }
 
@@ -41,6 +43,7 @@ impl OutputLog {
             lost_bytes: 0,
             bytes_max,
             can_punch: true,
+            can_splice: true,
             last_output_at: None,
         })
     }
@@ -60,10 +63,42 @@ impl OutputLog {
         self.last_output_at
     }
 
+    /// Takes at most `bytes_max` of what is in the pipe; returns how many bytes those were.
+    ///
+    /// 0 is the end of the pipe.
+    pub(crate) fn take(&mut self, pipe: &OwnedFd, bytes_max: usize) -> io::Result<usize> {
+        if self.can_splice && self.is_gap_said && !self.is_full() {
+            match platform::file::splice(pipe, &self.file, self.bytes, bytes_max) {
+                Ok(taken) => {
+                    if taken > 0 {
+                        self.count(taken);
+                    }
+                    return Ok(taken);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+                // A disk that is full, or a file system that cannot: the bytes are still there.
+                Err(error) => self.can_splice = error.kind() == io::ErrorKind::StorageFull,
+            }
+        }
+        self.take_by_copy(pipe, bytes_max)
+    }
+
+    // Not inlined, so that its buffer is no part of a supervisor that never needs it.
+    #[inline(never)]
+    fn take_by_copy(&mut self, pipe: &OwnedFd, bytes_max: usize) -> io::Result<usize> {
+        let mut buffer = [0; limits::PIPE_BUFFER_BYTES];
+        let most = bytes_max.min(buffer.len());
+        let read = platform::file::read(pipe, buffer.get_mut(..most).unwrap_or_default())?;
+        if read > 0 {
+            self.append(buffer.get(..read).unwrap_or_default());
+        }
+        Ok(read)
+    }
+
     /// Takes what the run wrote.
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
-        self.last_output_at = Some(clock::now());
-        if !self.can_punch && self.bytes >= self.bytes_max {
+    fn append(&mut self, bytes: &[u8]) {
+        if self.is_full() {
+            self.last_output_at = Some(clock::now());
             self.skip(bytes.len() as u64);
             return;
         }
@@ -73,11 +108,23 @@ impl OutputLog {
         } else {
             self.gap.map_or(Ok(()), |gap| self.say_gap(gap))
         };
-        match said.and_then(|()| self.file.write_all_at(bytes, self.bytes)) {
-            Ok(()) => self.bytes += bytes.len() as u64,
-            Err(_) => self.lose(bytes.len() as u64),
+        let written = said.and_then(|()| self.file.write_all_at(bytes, self.bytes));
+        if written.is_err() {
+            self.lose(bytes.len() as u64);
         }
+        self.count(written.map_or(0, |()| bytes.len()));
+    }
+
+    /// Counts bytes that were written, and frees what they push beyond the cap.
+    fn count(&mut self, written: usize) {
+        self.last_output_at = Some(clock::now());
+        self.bytes += written as u64;
         self.trim(self.bytes_max / limits::CAP_SLACK_PARTS);
+    }
+
+    /// Whether no more bytes are written, since the middle cannot be freed.
+    fn is_full(&self) -> bool {
+        !self.can_punch && self.bytes >= self.bytes_max
     }
 
     /// Frees what is beyond the cap to the byte.

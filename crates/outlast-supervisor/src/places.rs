@@ -38,13 +38,19 @@ pub fn take(dir: &Path, places_max: u32, holder: &str) -> io::Result<Option<File
         if lock::try_lock(&file)? {
             // The name is for people and for those who wait; without room for it the
             // place is held all the same.
-            file.set_len(0)
-                .and_then(|()| file.write_all_at(holder.as_bytes(), 0))
-                .ok();
+            write_holder(&file, holder).ok();
             return Ok(Some(file));
         }
     }
     Ok(None)
+}
+
+/// Holders are of one length, and a file that is not cut is not flushed when it is closed.
+fn write_holder(file: &File, holder: &str) -> io::Result<()> {
+    if file.metadata()?.len() > holder.len() as u64 {
+        file.set_len(0)?;
+    }
+    file.write_all_at(holder.as_bytes(), 0)
 }
 
 /// Returns what the holders of the pool in `dir` wrote into their places.

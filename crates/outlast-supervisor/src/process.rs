@@ -20,6 +20,7 @@ pub fn own() -> ProcessRef {
 
 /// One process in `/proc/PID/stat`.
 struct Stat {
+    has_our_name: bool,
     state: u8,
     parent: i32,
     session: i32,
@@ -33,14 +34,16 @@ fn stat(pid: i32) -> Option<Stat> {
     let read = file.read(&mut buffer).ok()?;
     let line = &buffer[..read];
     // The name in parentheses may hold spaces and parentheses itself.
-    let after = line.iter().rposition(|byte| *byte == b')')? + 2;
-    let text = std::str::from_utf8(line.get(after..)?).ok()?;
+    let name_end = line.iter().rposition(|byte| *byte == b')')?;
+    let has_our_name = line.get(..name_end)?.ends_with(b"(outlast");
+    let text = std::str::from_utf8(line.get(name_end + 2..)?).ok()?;
     let mut fields = text.split_ascii_whitespace();
     let state = fields.next()?.bytes().next()?;
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
     let start_ticks = fields.nth(15)?.parse().ok()?;
     Some(Stat {
+        has_our_name,
         state,
         parent,
         session,
@@ -138,6 +141,23 @@ pub fn supervised_dir(pid: i32) -> Option<PathBuf> {
         return None;
     }
     words.next().map(PathBuf::from)
+}
+
+/// Returns the run directories of the supervisors above a process, nearest first.
+///
+/// A supervisor is known by its name first, which costs less than its words.
+pub fn supervisors_above(pid: i32) -> impl Iterator<Item = PathBuf> {
+    let mut next = stat(pid).map(|stat| stat.parent);
+    let above = std::iter::from_fn(move || {
+        let pid = next.take().filter(|pid| *pid > 1)?;
+        let stat = stat(pid)?;
+        next = Some(stat.parent);
+        Some((pid, stat.has_our_name))
+    });
+    above
+        .take(limits::ANCESTORS_MAX)
+        .filter(|(_, has_our_name)| *has_our_name)
+        .filter_map(|(pid, _)| supervised_dir(pid))
 }
 
 /// Returns whether the environment that the process was executed with holds `entry`.

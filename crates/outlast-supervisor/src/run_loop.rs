@@ -174,15 +174,13 @@ impl RunLoop {
         Ok(())
     }
 
-    /// Moves what the run wrote into the log, at most `rounds` buffers of it.
+    /// Moves what the run wrote into the log, at most `rounds` pipes full of it.
     fn read_output(&mut self, rounds: u32) {
-        let mut buffer = [0; limits::PIPE_BUFFER_BYTES];
         for _ in 0..rounds {
             let Some(pipe) = &self.pipe else { return };
-            match platform::file::read(pipe, &mut buffer) {
+            match self.output.take(pipe, limits::PIPE_TAKE_BYTES) {
                 Ok(0) => self.pipe = None,
-                Ok(read) => {
-                    self.output.append(buffer.get(..read).unwrap_or_default());
+                Ok(_) => {
                     if self.timers.hint.is_none() && self.owned.connections.wants_output() {
                         self.timers.hint = Some(self.hinted_ms + limits::OUTPUT_HINT_MS);
                     }
@@ -192,8 +190,6 @@ impl RunLoop {
         }
     }
 
-    /// Reaps all that ended. That nothing is left is told before how the main process ended,
-    /// so that an end is not preceded by the news of a tree that goes on.
     fn reap(&mut self) -> io::Result<()> {
         let mut main_exit = None;
         loop {
@@ -438,15 +434,9 @@ impl RunLoop {
     fn drain(&mut self) {
         let Some(pipe) = &self.pipe else { return };
         let mut left = platform::file::bytes_readable(pipe).unwrap_or(0);
-        let mut buffer = [0; limits::PIPE_BUFFER_BYTES];
         while left > 0 {
-            let most = left.min(buffer.len());
-            let part = buffer.get_mut(..most).unwrap_or_default();
-            match platform::file::read(pipe, part) {
-                Ok(read) if read > 0 => {
-                    self.output.append(part.get(..read).unwrap_or_default());
-                    left -= read;
-                }
+            match self.output.take(pipe, left) {
+                Ok(taken) if taken > 0 => left -= taken,
                 Ok(_) | Err(_) => return,
             }
         }

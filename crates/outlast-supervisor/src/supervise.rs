@@ -45,7 +45,6 @@ pub(crate) fn supervise(run_dir: &Path) -> ExitCode {
 fn begin(run_dir: &Path) -> io::Result<()> {
     platform::process::close_inherited();
     let socket = UnixStream::from(platform::process::take_stdin()?);
-    platform::process::leave_caller()?;
     platform::process::null_streams()?;
     platform::process::adopt_orphans(c"outlast")?;
     let signals = platform::signal::block_and_open()?;
@@ -144,6 +143,7 @@ fn live(
                 launch::answer(&socket, &Answer::ok());
             }
             fault::point("answered");
+            platform::process::give_memory_back();
             RunLoop::new(owned, output, main)?.run()
         }
         Err(failure) => {

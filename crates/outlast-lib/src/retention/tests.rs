@@ -195,6 +195,20 @@ fn a_run_with_a_live_leftover_or_supervisor_stays_until_it_is_gone() {
 }
 
 #[test]
+fn a_dead_run_stays_while_any_process_of_its_tree_is_alive() {
+    let fixture = Fixture::new();
+    let run = fixture.run(1).claimed().started().make();
+    assert_eq!(fixture.store.record(&run.id).unwrap().leftovers, []);
+    // Started by something that the settling did not see.
+    let left = fixture.process_of(&run.id);
+    let error = fixture.store.remove(&run.id).unwrap_err();
+    assert_eq!(error.code(), "leftovers_alive");
+    drop(left);
+    fixture.store.remove(&run.id).unwrap();
+    assert!(!run.dir.exists());
+}
+
+#[test]
 fn what_a_dead_run_left_is_stopped_by_a_collection_and_not_by_a_dry_one() {
     let fixture = Fixture::new();
     let left = fixture.process_of(&fixture.id(1));

@@ -5,7 +5,7 @@
 
 use super::StartError;
 use crate::Store;
-use outlast_journal::{Request, RunId, limits, names};
+use outlast_journal::{Request, RunId, names};
 use outlast_supervisor::process;
 
 /// The run inside which another is started.
@@ -38,17 +38,9 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
 }
 
 fn by_process(store: &Store) -> Option<RunId> {
-    let mut at = process::own().pid;
-    for _ in 0..limits::ANCESTORS_MAX {
-        at = process::parent(at).filter(|parent| *parent > 1)?;
-        let Some(dir) = process::supervised_dir(at) else {
-            continue;
-        };
-        if dir.starts_with(store.root()) {
-            return RunId::parse(dir.file_name()?.to_str()?).ok();
-        }
-    }
-    None
+    let own = process::own().pid;
+    let dir = process::supervisors_above(own).find(|dir| dir.starts_with(store.root()))?;
+    RunId::parse(dir.file_name()?.to_str()?).ok()
 }
 
 /// The word of the environment counts where it names a run that lives: in a PID namespace of

@@ -1,7 +1,7 @@
 //! What a supervisor is handed arrives whole, and what is not of this form is refused.
 
 use super::{
-    HEADER_BYTES, Handed, Launch, LaunchError, MAGIC, answer, launch, receive, send, variable,
+    HEADER_BYTES, Handed, Launch, LaunchError, MAGIC, Supervisor, answer, receive, send, variable,
 };
 use crate::platform::socket;
 use crate::{fsio, lock};
@@ -16,7 +16,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::thread;
 
 fn locked(home: &Home, name: &str) -> File {
@@ -44,8 +43,6 @@ fn handed(
     let (ours, theirs) = UnixStream::pair().unwrap();
     let places: Vec<BorrowedFd<'_>> = places.iter().map(AsFd::as_fd).collect();
     let launch = Launch {
-        id: RunId::from_bits([0; 10]),
-        run_dir: Path::new("/"),
         words: &[],
         environment,
         lock: lock.as_fd(),
@@ -276,15 +273,6 @@ fn an_answer_to_a_launcher_that_is_gone_does_no_harm() {
 #[test]
 fn a_program_that_does_not_let_supervisors_pass_cannot_launch_one() {
     let home = Home::new();
-    let lock = locked(&home, "lock");
-    let refused = launch(&Launch {
-        id: RunId::from_bits([0; 10]),
-        run_dir: &home.work(),
-        words: &[],
-        environment: &[],
-        lock: lock.as_fd(),
-        ticket: None,
-        places: &[],
-    });
+    let refused = Supervisor::start(&RunId::from_bits([0; 10]), &home.work(), &[]);
     assert!(matches!(refused, Err(LaunchError::NotInitialised)));
 }

@@ -62,6 +62,21 @@ pub(crate) fn read(from: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
     super::retry(|| unsafe { libc::read(from, buffer.as_mut_ptr().cast(), buffer.len()) })
 }
 
+/// Moves at most `bytes_max` bytes from a pipe into `to` at `offset`, without a copy of ours.
+pub(crate) fn splice(
+    from: impl AsFd,
+    to: &File,
+    offset: u64,
+    bytes_max: usize,
+) -> io::Result<usize> {
+    let (from, mut at) = (from.as_fd().as_raw_fd(), self::offset(offset));
+    let nowhere = std::ptr::null_mut();
+    // SAFETY: the offset lives through the call; a pipe has none.
+    super::retry(|| unsafe {
+        libc::splice(from, nowhere, to.as_raw_fd(), &raw mut at, bytes_max, 0)
+    })
+}
+
 /// Writes from `bytes`; returns how many were taken.
 pub(crate) fn write(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     let to = to.as_fd().as_raw_fd();

@@ -15,20 +15,6 @@ pub(crate) fn own_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Leaves the session and the process group of the caller, and its tree: the parent of
-/// the process that returns is gone.
-pub(crate) fn leave_caller() -> io::Result<()> {
-    // SAFETY: the process has one thread here, so that a fork copies all of it; the
-    // parent leaves without running anything of ours.
-    unsafe {
-        super::check(libc::setsid())?;
-        if super::check(libc::fork())? != 0 {
-            libc::_exit(0);
-        }
-    }
-    Ok(())
-}
-
 /// Becomes the parent of every orphan below, and shows under the name of the program.
 pub(crate) fn adopt_orphans(name: &std::ffi::CStr) -> io::Result<()> {
     // SAFETY: the name lives through the call; the other arguments are numbers.
@@ -68,6 +54,15 @@ pub(crate) fn take_stdin() -> io::Result<std::os::fd::OwnedFd> {
     unsafe {
         let raw = super::check(libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3))?;
         Ok(OwnedFd::from_raw_fd(raw))
+    }
+}
+
+/// Gives memory that is free again back to the system: a start takes more than a life.
+pub(crate) fn give_memory_back() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: no memory is passed, and none that is in use is touched.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 
@@ -121,11 +116,11 @@ pub(crate) fn reap() -> Reap {
     }
 }
 
-/// Waits for one child to end and forgets it.
+/// Waits for one child to end, whatever signal it has for that, and forgets it.
 pub(crate) fn wait_for(pid: i32) {
     let mut status = 0;
     // SAFETY: the pointer lives through the call.
-    while unsafe { libc::waitpid(pid, &raw mut status, 0) } < 0 {
+    while unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } < 0 {
         if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
         }

@@ -55,6 +55,27 @@ pub(crate) fn next(descriptor: &OwnedFd) -> Option<Came> {
     })
 }
 
+/// Runs `act` while no signal can be delivered to this thread, glibc's own included.
+pub(super) fn with_all_blocked<T>(act: impl FnOnce() -> T) -> T {
+    let set = |new: &[u64; 1], old: &mut [u64; 1]| {
+        // SAFETY: both are the kernel's signal sets of 8 bytes and live through the call.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigprocmask,
+                libc::SIG_SETMASK,
+                new.as_ptr(),
+                old.as_mut_ptr(),
+                8_usize,
+            );
+        }
+    };
+    let mut before = [0];
+    set(&[u64::MAX], &mut before);
+    let result = act();
+    set(&before, &mut [0]);
+    result
+}
+
 /// Sets every signal of this process to its default and unblocks all.
 ///
 /// For a child between fork and exec: only system calls.

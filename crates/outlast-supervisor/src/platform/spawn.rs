@@ -1,11 +1,14 @@
-//! Fork and exec of the command, with nothing of the supervisor in it.
+//! Fork and exec: of a command, with nothing of the supervisor in it, and of a supervisor,
+//! with nothing of its launcher above it.
+//!
+//! The child shares our memory until its exec, so that it costs the same in a host of any size.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Stack of the child until exec, in 8-byte words: 32 KiB, far more than its few calls need.
-const STACK_WORDS: usize = 4_096;
+/// Stack of a child until exec, in words of 16 bytes: 16 KiB, far more than its few calls need.
+const STACK_WORDS: usize = 1_024;
 
 /// What is to be executed.
 pub(crate) struct Exec<'a> {
@@ -43,21 +46,50 @@ struct Shared {
     cwd: *const c_char,
     stdin: c_int,
     output: c_int,
+    /// Where the stack of a grandchild begins: stacks grow downwards.
+    inner_stack_end: *mut c_void,
     failed_step: usize,
     errno: c_int,
 }
 
 const NOTHING_FAILED: usize = usize::MAX;
 const CHDIR_FAILED: usize = usize::MAX - 1;
+const FORK_FAILED: usize = usize::MAX - 2;
 
 /// Starts the command and returns its process id once the exec has succeeded.
 ///
 /// The parent sleeps until then (`CLONE_VFORK`), so what the child writes into the
 /// shared memory before it gives up is the answer, and no pipe is needed.
 pub(crate) fn spawn(exec: &Exec<'_>) -> Result<i32, (Step, io::Error)> {
+    start(exec, child, libc::SIGCHLD)
+}
+
+/// Starts a program that is no child of this process, once its exec has succeeded: its
+/// parent is gone then.
+///
+/// Nobody here hears of the child in between: it has no signal for its end.
+pub(crate) fn spawn_apart(exec: &Exec<'_>) -> Result<(), (Step, io::Error)> {
+    let started = super::signal::with_all_blocked(|| start(exec, child_between, 0));
+    super::process::wait_for(started?);
+    Ok(())
+}
+
+/// Forks with `entry` and waits for its exec or end. Every signal must be blocked.
+fn start(
+    exec: &Exec<'_>,
+    entry: extern "C" fn(*mut c_void) -> c_int,
+    end_signal: c_int,
+) -> Result<i32, (Step, io::Error)> {
     let paths: Vec<*const c_char> = exec.paths.iter().map(|path| path.as_ptr()).collect();
     let argv = pointers(exec.argv);
     let environment = pointers(exec.environment);
+    // Not zeroed: pages that no child uses are never made.
+    let mut stacks: Vec<u128> = Vec::with_capacity(2 * STACK_WORDS);
+    let mut stack_end = |number: usize| {
+        let end = stacks.as_mut_ptr().wrapping_add(number * STACK_WORDS);
+        end.cast::<c_void>()
+    };
+    let (stack_end, inner_stack_end) = (stack_end(1), stack_end(2));
     let mut shared = Shared {
         paths: paths.as_ptr(),
         paths_count: paths.len(),
@@ -66,37 +98,48 @@ pub(crate) fn spawn(exec: &Exec<'_>) -> Result<i32, (Step, io::Error)> {
         cwd: exec.cwd.as_ptr(),
         stdin: exec.stdin.as_raw_fd(),
         output: exec.output.as_raw_fd(),
+        inner_stack_end,
         failed_step: NOTHING_FAILED,
         errno: 0,
     };
-    let mut stack = vec![0_u64; STACK_WORDS];
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the stack is ours and 16-byte aligned at its end; `shared` and all it
-    // points at live until the call returns, which is after the child's exec or exit;
-    // the child only makes system calls, and every signal is blocked in this thread.
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | end_signal;
+    // SAFETY: the stacks are ours; `shared` and all it points at live until the call
+    // returns, which is after the exec or the exit of all that share it; these only make
+    // system calls, and every signal is blocked in this thread.
     let pid = unsafe {
-        let top = stack.as_mut_ptr().add(STACK_WORDS).cast::<c_void>();
-        let top = top.wrapping_sub(top.addr() % 16);
-        libc::clone(child, top, flags, (&raw mut shared).cast::<c_void>())
+        let shared = (&raw mut shared).cast::<c_void>();
+        libc::clone(entry, stack_end, flags, shared)
     };
     let pid = super::check(pid).map_err(|error| (Step::Fork, error))?;
-    let error = || io::Error::from_raw_os_error(shared.errno);
-    match shared.failed_step {
-        NOTHING_FAILED => Ok(pid),
-        failed => {
-            super::process::wait_for(pid);
-            let step = match failed {
-                CHDIR_FAILED => Step::Chdir,
-                index => Step::Exec(index),
-            };
-            Err((step, error()))
-        }
-    }
+    let error = io::Error::from_raw_os_error(shared.errno);
+    let step = match shared.failed_step {
+        NOTHING_FAILED => return Ok(pid),
+        FORK_FAILED => Step::Fork,
+        CHDIR_FAILED => Step::Chdir,
+        index => Step::Exec(index),
+    };
+    super::process::wait_for(pid);
+    Err((step, error))
 }
 
 fn pointers(words: &[&CStr]) -> Vec<*const c_char> {
     let words = words.iter().map(|word| word.as_ptr());
     words.chain(std::iter::once(std::ptr::null())).collect()
+}
+
+/// Starts the program and leaves, so that it has no parent here.
+extern "C" fn child_between(argument: *mut c_void) -> c_int {
+    // SAFETY: as in `child`; the inner stack is used by nobody else, and we sleep until
+    // the grandchild has left our memory.
+    unsafe {
+        let shared = &mut *argument.cast::<Shared>();
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        if libc::clone(child, shared.inner_stack_end, flags, argument) < 0 {
+            shared.errno = *libc::__errno_location();
+            shared.failed_step = FORK_FAILED;
+        }
+        libc::_exit(0);
+    }
 }
 
 extern "C" fn child(argument: *mut c_void) -> c_int {

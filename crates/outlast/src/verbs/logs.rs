@@ -26,13 +26,17 @@ pub(crate) fn logs(surface: &mut Surface, arguments: &LogsArguments) -> Result<u
         store: &store,
         id,
         arguments,
+        follows: arguments.follow
+            && !record
+                .as_ref()
+                .is_some_and(|record| record.status.is_ended()),
     };
     match (arguments.raw, arguments.json) {
         (true, _) => log.raw(surface)?,
         (false, true) => log.document(surface)?,
         (false, false) => log.text(surface)?,
     }
-    if arguments.follow {
+    if log.follows {
         record = store.record(&id).ok();
     }
     tell_of_ends(&store, record.as_slice());
@@ -43,12 +47,14 @@ struct Log<'a> {
     store: &'a Store,
     id: RunId,
     arguments: &'a LogsArguments,
+    /// Whether it goes on until the run ends: an ended run has no more to say.
+    follows: bool,
 }
 
 impl Log<'_> {
     fn raw(&self, surface: &mut Surface) -> Result<(), Stop> {
         let from = self.arguments.since_byte.unwrap_or(0);
-        if self.arguments.follow {
+        if self.follows {
             return self.follow(from, |buffer| Ok(surface.screen.print_bytes(buffer)?));
         }
         let out = surface.screen.writer();
@@ -69,7 +75,7 @@ impl Log<'_> {
             Some(_) => self.newest(surface)?,
             None => self.onward(surface, self.arguments.since_byte.unwrap_or(0))?,
         };
-        if self.arguments.follow {
+        if self.follows {
             // What comes is only the sign to look: text is made from whole characters and
             // lines, and has its secrets masked.
             let start = at;

@@ -361,6 +361,9 @@ fn what_a_run_left_behind_is_said_where_it_is_listed() {
     );
     let page = ground.program.run(&["show", &id]).stdout;
     assert!(page.contains("`sleep 600`"), "{page}");
+    // What is left may go on for long; the run has ended.
+    let followed = ground.program.run(&["logs", "-f", &id]);
+    assert_eq!(followed.code, Some(0), "{followed:?}");
     let cancelled = ground.program.json(&["cancel", "--json", &id]);
     assert_eq!(cancelled["runs"][0]["leftovers_stopped"], 1);
     eventually("the supervisor leaves", SOON, || {

@@ -38,7 +38,6 @@ pub(super) fn request(arguments: RunArguments) -> Result<Request, Failure> {
         },
     )?;
     let now = clock::now();
-    let zone = TimeZone::system();
     Ok(Request {
         environment,
         env_set: arguments
@@ -52,7 +51,8 @@ pub(super) fn request(arguments: RunArguments) -> Result<Request, Failure> {
         timeout_ms: arguments.timeout_ms,
         deadline: arguments
             .deadline
-            .map(|deadline| deadline.resolve(now, &zone)),
+            // Looked for only when it is needed: that reads a folder of hundreds of files.
+            .map(|deadline| deadline.resolve(now, &TimeZone::system())),
         grace_ms: arguments.grace_ms,
         stop_signal: arguments.stop_signal,
         stop_command: arguments.stop_command,
