@@ -142,5 +142,7 @@ pub const DEBRIS_AGE_MS: u64 = 3_600 * 1_000;
 pub const INDEX_BUSY_MS: u64 = 3_000;
 /// Damaged indices that are kept for a look; the last one is replaced then.
 pub const DAMAGED_INDICES_MAX: u32 = 9;
-/// Output taken from the pipe by one call, in bytes: all that a pipe holds by default.
-pub const PIPE_TAKE_BYTES: usize = 64 << 10;
+/// Buffer for a run that writes much, in bytes: large enough to be given back at once.
+pub const PIPE_BULK_BYTES: usize = 128 << 10;
+/// What the output pipe of such a run may hold, in bytes: two buffers.
+pub const PIPE_WIDE_BYTES: usize = 256 << 10;

@@ -60,7 +60,9 @@ impl JournalFile {
 
     /// Gives back the room that was kept for the end. Nothing is appended after this.
     pub(crate) fn finish(&mut self) {
-        self.file.set_len(self.bytes).ok();
+        // Its own length, so that nothing is cut that another hand has added.
+        let length = self.file.metadata().map(|journal| journal.len());
+        length.and_then(|length| self.file.set_len(length)).ok();
         self.sync();
     }
 

@@ -8,6 +8,7 @@ use crate::{clock, fsio, platform};
 use outlast_journal::{Gap, Timestamp, limits, names};
 use std::fs::File;
 use std::io;
+use std::mem;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,8 @@ pub(crate) struct OutputLog {
     lost_bytes: u64,
     bytes_max: u64,
     can_punch: bool,
-    can_splice: bool,
+    /// Buffer for a run that writes much; empty while it does not.
+    bulk: Vec<u8>,
     last_output_at: Option<Timestamp>,
 }
 
@@ -43,7 +45,7 @@ impl OutputLog {
             lost_bytes: 0,
             bytes_max,
             can_punch: true,
-            can_splice: true,
+            bulk: Vec::new(),
             last_output_at: None,
         })
     }
@@ -67,30 +69,36 @@ impl OutputLog {
     ///
     /// 0 is the end of the pipe.
     pub(crate) fn take(&mut self, pipe: &OwnedFd, bytes_max: usize) -> io::Result<usize> {
-        if self.can_splice && self.is_gap_said && !self.is_full() {
-            match platform::file::splice(pipe, &self.file, self.bytes, bytes_max) {
-                Ok(taken) => {
-                    if taken > 0 {
-                        self.count(taken);
-                    }
-                    return Ok(taken);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-                // A disk that is full, or a file system that cannot: the bytes are still there.
-                Err(error) => self.can_splice = error.kind() == io::ErrorKind::StorageFull,
-            }
+        if self.bulk.is_empty() {
+            return self.take_little(pipe, bytes_max);
         }
-        self.take_by_copy(pipe, bytes_max)
+        let mut buffer = mem::take(&mut self.bulk);
+        let most = bytes_max.min(buffer.len());
+        let read = platform::file::read(pipe, buffer.get_mut(..most).unwrap_or_default());
+        let length = *read.as_ref().unwrap_or(&0);
+        if length > 0 {
+            self.append(buffer.get(..length).unwrap_or_default());
+        }
+        // A run that has become quiet is supervised with little memory again.
+        if read.is_err() || length >= limits::PIPE_BUFFER_BYTES {
+            self.bulk = buffer;
+        }
+        read
     }
 
-    // Not inlined, so that its buffer is no part of a supervisor that never needs it.
+    // Not inlined, so that its buffer is no part of the loop of a run that is silent.
     #[inline(never)]
-    fn take_by_copy(&mut self, pipe: &OwnedFd, bytes_max: usize) -> io::Result<usize> {
+    fn take_little(&mut self, pipe: &OwnedFd, bytes_max: usize) -> io::Result<usize> {
         let mut buffer = [0; limits::PIPE_BUFFER_BYTES];
         let most = bytes_max.min(buffer.len());
         let read = platform::file::read(pipe, buffer.get_mut(..most).unwrap_or_default())?;
         if read > 0 {
             self.append(buffer.get(..read).unwrap_or_default());
+        }
+        if read == buffer.len() {
+            self.bulk = vec![0; limits::PIPE_BULK_BYTES];
+            // Whoever writes this much goes on while we write to the disk.
+            platform::file::widen(pipe, limits::PIPE_WIDE_BYTES).ok();
         }
         Ok(read)
     }

@@ -174,11 +174,11 @@ impl RunLoop {
         Ok(())
     }
 
-    /// Moves what the run wrote into the log, at most `rounds` pipes full of it.
+    /// Moves what the run wrote into the log, at most `rounds` buffers of it.
     fn read_output(&mut self, rounds: u32) {
         for _ in 0..rounds {
             let Some(pipe) = &self.pipe else { return };
-            match self.output.take(pipe, limits::PIPE_TAKE_BYTES) {
+            match self.output.take(pipe, limits::PIPE_BULK_BYTES) {
                 Ok(0) => self.pipe = None,
                 Ok(_) => {
                     if self.timers.hint.is_none() && self.owned.connections.wants_output() {

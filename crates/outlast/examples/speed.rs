@@ -1,9 +1,8 @@
 //! Measures the library as a program that embeds it sees it; `scripts/bench` calls it.
 //!
 //! One measurement a call: `speed WHAT STORE COUNT [STAMP]`. It prints one JSON
-//! object of times in milliseconds. STAMP is a program that appends the monotonic
-//! time in nanoseconds to the file that it is given. It is also the shape of a
-//! program that embeds Outlast: `init_supervisor` comes first.
+//! object of times in milliseconds. STAMP is the program of `scripts/bench.c`. This
+//! is also the shape of a program that embeds Outlast: `init_supervisor` comes first.
 
 use outlast_lib::{
     CommandLine, Limits, ListQuery, OutputFrom, OutputQuery, Request, RunId, Store, WaitQuery,
@@ -90,7 +89,7 @@ impl Bench {
     /// Runs the stamp program and returns its id.
     fn run_stamp(&self) -> Result<RunId> {
         let file = self.stamped.to_string_lossy();
-        self.run(&[&self.stamp, &file])
+        self.run(&[&self.stamp, "stamp", &file])
     }
 
     /// Returns the times that the stamp program has written since the last call.
@@ -146,7 +145,11 @@ impl Bench {
     fn wake(&self, count: usize) -> Result<Value> {
         let mut late = Vec::new();
         for _ in 0..count {
-            let text = format!("sleep 0.05; exec {} {}", self.stamp, self.stamped.display());
+            let text = format!(
+                "sleep 0.05; exec {} stamp {}",
+                self.stamp,
+                self.stamped.display()
+            );
             let id = self.run(&["/bin/sh", "-c", &text])?;
             self.end_of(id)?;
             let woken = now_ns();

@@ -125,7 +125,8 @@ fn one_kill(place: &Place, number: u32, victim: Victim, after_us: u64) -> Option
             let id = dir
                 .file_name()
                 .and_then(|name| RunId::parse(name.to_str()?).ok());
-            let main = id.and_then(|id| {
+            // A supervisor comes up while its run is still being born.
+            let main = id.filter(|_| dir.is_dir()).and_then(|id| {
                 let lines = place.journal(&id);
                 let started = lines.iter().find(|line| line["type"] == "started")?;
                 i32::try_from(started["data"]["main"]["pid"].as_i64()?).ok()

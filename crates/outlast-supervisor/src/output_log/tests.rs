@@ -5,6 +5,7 @@
 //! disk does is in `full_disk`.
 
 mod full_disk;
+mod pipe;
 
 use super::OutputLog;
 use outlast_journal::{Gap, names};

@@ -62,21 +62,6 @@ pub(crate) fn read(from: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
     super::retry(|| unsafe { libc::read(from, buffer.as_mut_ptr().cast(), buffer.len()) })
 }
 
-/// Moves at most `bytes_max` bytes from a pipe into `to` at `offset`, without a copy of ours.
-pub(crate) fn splice(
-    from: impl AsFd,
-    to: &File,
-    offset: u64,
-    bytes_max: usize,
-) -> io::Result<usize> {
-    let (from, mut at) = (from.as_fd().as_raw_fd(), self::offset(offset));
-    let nowhere = std::ptr::null_mut();
-    // SAFETY: the offset lives through the call; a pipe has none.
-    super::retry(|| unsafe {
-        libc::splice(from, nowhere, to.as_raw_fd(), &raw mut at, bytes_max, 0)
-    })
-}
-
 /// Writes from `bytes`; returns how many were taken.
 pub(crate) fn write(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     let to = to.as_fd().as_raw_fd();
@@ -98,6 +83,14 @@ pub(crate) fn set_nonblocking(descriptor: impl AsFd) -> io::Result<()> {
 pub(crate) fn let_others_write(pipe: impl AsFd) -> io::Result<()> {
     // SAFETY: no memory is passed.
     super::check(unsafe { libc::fchmod(pipe.as_fd().as_raw_fd(), 0o622) }).map(drop)
+}
+
+/// Lets a pipe hold `bytes`, where the user may have so much in pipes.
+pub(crate) fn widen(pipe: impl AsFd, bytes: usize) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    // SAFETY: no memory is passed.
+    super::check(unsafe { libc::fcntl(pipe.as_fd().as_raw_fd(), libc::F_SETPIPE_SZ, bytes) })
+        .map(drop)
 }
 
 /// Makes a pipe whose ends are closed by exec.

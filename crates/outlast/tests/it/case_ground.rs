@@ -29,7 +29,7 @@ pub(crate) const OUTLAST: &str = env!("CARGO_BIN_EXE_outlast");
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// Added to each time that a case allows: other tests run beside it on few processors.
-pub(crate) const BUSY: Duration = Duration::from_secs(4);
+pub(crate) const BUSY: Duration = Duration::from_secs(8);
 
 /// A home with the program in it. What it runs ends with it.
 pub(crate) struct Ground {

@@ -18,3 +18,4 @@ mod cli_bad_input;
 mod cli_look;
 mod cli_program;
 mod cli_run;
+mod speed;
