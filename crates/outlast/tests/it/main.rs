@@ -18,3 +18,6 @@ mod cli_bad_input;
 mod cli_look;
 mod cli_program;
 mod cli_run;
+mod mcp_client;
+mod mcp_life;
+mod mcp_tools;
