@@ -146,3 +146,33 @@ pub const DAMAGED_INDICES_MAX: u32 = 9;
 pub const PIPE_BULK_BYTES: usize = 128 << 10;
 /// What the output pipe of such a run may hold, in bytes: two buffers.
 pub const PIPE_WIDE_BYTES: usize = 256 << 10;
+/// Output taken from the pipe by one call, in bytes: all that a pipe holds by default.
+pub const PIPE_TAKE_BYTES: usize = 64 << 10;
+/// Output in one answer of a tool, in bytes: a host cuts at about 12,000 characters, unasked.
+pub const TOOL_OUTPUT_BYTES: usize = 8 << 10;
+/// Most output, or list, in one answer of a tool, in bytes: more fills a model's window.
+pub const TOOL_OUTPUT_BYTES_MAX: usize = 32 << 10;
+/// Lines around each match in an answer of a tool: more is a page, not a context.
+pub const TOOL_CONTEXT_LINES_MAX: u64 = 20;
+/// Runs in one list of a tool.
+pub const TOOL_LIST_RUNS: u64 = 20;
+/// Most runs in one list of a tool.
+pub const TOOL_LIST_RUNS_MAX: u64 = 100;
+/// Wait of one tool call, in seconds, and its longest for an unknown host: some give up at 60.
+pub const TOOL_WAIT_SECS: u64 = 45;
+/// Longest wait of one tool call of opencode, in seconds: it gives up at 60.
+pub const TOOL_WAIT_SECS_OPENCODE: u64 = 50;
+/// Longest wait of one tool call of Codex, in seconds: it gives up at 300.
+pub const TOOL_WAIT_SECS_CODEX: u64 = 280;
+/// Longest wait of one tool call of a host that is known to wait longer, in seconds.
+pub const TOOL_WAIT_SECS_PATIENT: u64 = 300;
+/// Tool calls of one server that wait at once; more wait for a place. Each holds a thread.
+pub const TOOL_WAITS_MAX: usize = 256;
+/// Ended runs that one answer of a tool names beside what was asked.
+pub const TOOL_ENDED_UNSEEN_MAX: usize = 3;
+/// Lines of instructions that a server gives its host: more is not read.
+pub const TOOL_INSTRUCTION_LINES_MAX: usize = 6;
+/// How long answers may still go out once the host has left, in milliseconds: under a second.
+pub const TOOL_LEAVE_MS: u64 = 600;
+/// How long a call that is half done may then take, in milliseconds.
+pub const TOOL_LAST_CALLS_MS: u64 = 200;

@@ -86,6 +86,8 @@ pub(crate) enum Verb {
     Gc(GcArguments),
     /// Build the index anew from the runs
     Reindex(JsonArguments),
+    /// Serve the background tools to an AI host, by MCP on stdio
+    Mcp(McpArguments),
     /// Look for what could harm the runs, and say what to do
     Doctor(JsonArguments),
     /// Print the completions of a shell, ids included
@@ -215,6 +217,20 @@ pub(crate) struct GcArguments {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `mcp`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast mcp                          what a host's configuration names as its server
+  outlast mcp --session nightly
+
+A host starts it and ends it. The runs that are started through it go on.")]
+pub(crate) struct McpArguments {
+    /// Session that the runs count for [default: the host's, else the project]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
 }
 
 /// Arguments of `completions`.

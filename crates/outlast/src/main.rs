@@ -12,6 +12,7 @@ mod document;
 mod failure;
 mod interrupt;
 mod look;
+mod mcp;
 mod page;
 #[cfg(test)]
 mod sample;

@@ -18,6 +18,10 @@ pub(crate) struct Surroundings {
     pub(crate) home: Option<PathBuf>,
     /// `$OUTLAST_RUN`: the run that this process belongs to.
     pub(crate) run: Option<String>,
+    /// `$CLAUDE_CODE_SESSION_ID`: the session of the host that started this process.
+    pub(crate) host_session: Option<String>,
+    /// `$CLAUDE_PROJECT_DIR`, if absolute: the project of that host.
+    pub(crate) host_project: Option<PathBuf>,
     /// Whether `$NO_COLOR` or a dumb terminal forbids colours.
     pub(crate) is_plain: bool,
 }
@@ -40,6 +44,8 @@ impl Surroundings {
             config_home: absolute("XDG_CONFIG_HOME"),
             home: path("HOME"),
             run: text("OUTLAST_RUN").and_then(|id| id.into_string().ok()),
+            host_session: text("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok()),
+            host_project: absolute("CLAUDE_PROJECT_DIR"),
             is_plain: text("NO_COLOR").is_some() || text("TERM").is_some_and(|term| term == "dumb"),
         }
     }

@@ -64,3 +64,16 @@ fn no_color_and_a_dumb_terminal_forbid_colours() {
     assert!(surroundings(&[("TERM", "dumb")]).is_plain);
     assert!(!surroundings(&[("NO_COLOR", ""), ("TERM", "xterm")]).is_plain);
 }
+
+#[test]
+fn a_host_says_which_session_and_project_are_its_own() {
+    let of = |project| {
+        surroundings(&[
+            ("CLAUDE_CODE_SESSION_ID", "s-1"),
+            ("CLAUDE_PROJECT_DIR", project),
+        ])
+    };
+    assert_eq!(of("/p").host_session.as_deref(), Some("s-1"));
+    assert_eq!(of("/p").host_project, Some(PathBuf::from("/p")));
+    assert_eq!(of("p").host_project, None);
+}

@@ -8,8 +8,7 @@ use outlast_testkit::{Program, capture, eventually};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, time::Duration};
 
-/// Case RD-01. The host is a shell whose process group is killed; a server of ours that is
-/// killed waits for `outlast mcp`.
+/// Case RD-01. The host is a shell whose process group is killed.
 #[test]
 fn a_run_whose_host_was_killed_is_found_and_read_whole() {
     let ground = Ground::new();
@@ -80,8 +79,7 @@ fn live_runs_do_not_notice_that_the_program_was_replaced() {
     );
 }
 
-/// Case RD-03. Two terminals in one project stand for two sessions; the size of the answer of
-/// `background_list` waits for the tools, that of `ps` is shown.
+/// Case RD-03. Two terminals in one project stand for two sessions.
 #[test]
 fn a_run_whose_id_was_lost_is_found_by_list_and_by_name_from_anywhere_in_the_project() {
     let ground = Ground::new();

@@ -234,6 +234,14 @@ impl Ground {
         })
     }
 
+    /// Asserts that no process of this home is left but `server`.
+    #[track_caller]
+    pub(crate) fn assert_no_process_but(&self, server: i32) {
+        let mut left = self.processes();
+        left.retain(|pid| *pid != server);
+        assert!(left.is_empty(), "processes are left: {left:?}");
+    }
+
     /// Makes a gate, at which a command waits with `read -r _ <NAME`.
     pub(crate) fn gate(&self, name: &str) -> Gate {
         let path = self.home.work().join(name);
@@ -278,6 +286,12 @@ impl Gate {
         let mut file = &self.file;
         file.write_all("\n".repeat(count).as_bytes())
             .expect("a pipe has room for lines");
+    }
+
+    /// Writes a line for who reads at the gate.
+    pub(crate) fn write(&self, line: &str) {
+        let mut file = &self.file;
+        writeln!(file, "{line}").expect("a pipe has room for a line");
     }
 }
 

@@ -70,8 +70,7 @@ mod heavy {
     }
 }
 
-/// Case RU-02. `logs --json` stands for a tool that reads output, which waits for the tools:
-/// the contract gives it 8 KiB of output, and this answer 16 KiB.
+/// Case RU-02, on the command line: `logs --json` answers with 16 KiB, a tool with 8 KiB.
 #[test]
 fn an_answer_about_fifty_megabytes_of_output_is_small_and_says_how_much_there_is() {
     let ground = Ground::new();

@@ -163,7 +163,7 @@ fn an_end_that_was_acknowledged_is_never_told_again() {
 }
 
 /// Case LS-09. The carrier is `run --wait`, which ends in order and by KILL; a gate stands for
-/// the 10 s of the run. That of `outlast mcp` waits for it.
+/// the 10 s of the run.
 #[test]
 fn a_carrier_that_goes_away_leaves_the_run_as_it_is() {
     let ground = Ground::new();

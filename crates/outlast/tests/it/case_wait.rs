@@ -9,7 +9,7 @@ use outlast_testkit::{capture, eventually};
 use serde_json::{Value, json};
 use std::{process::Child, time::Instant};
 
-/// Case TW-02. A wait of 1 s stands for the 45 s of a tool call, which waits for the tools.
+/// Case TW-02. A wait of 1 s stands for the 45 s of a tool call.
 #[test]
 fn a_bounded_wait_says_that_the_run_goes_on_and_loses_nothing() {
     let ground = Ground::new();
@@ -140,7 +140,7 @@ fn starts_with_one_key_at_once_are_one_run() {
 }
 
 /// Case TW-05. Gates stand for the 2 and 30 s of the two runs, so that only the waking is
-/// measured. The size of an unchanged poll waits for the tools.
+/// measured.
 #[test]
 fn a_wait_for_any_ends_with_the_first_run_and_one_for_all_with_the_last() {
     let ground = Ground::new();

@@ -1,0 +1,193 @@
+//! Where calls are answered: which store, which project, for whom.
+//!
+//! It holds only what the process was started with. The store is opened for
+//! each call, so that a server that runs for days sees it as it is.
+
+use crate::{
+    config::Config,
+    failure::{Failure, exit},
+    look::clean,
+    surroundings::{Surroundings, SurroundingsError, work_dir},
+};
+use outlast_lib::{
+    Advice, ListQuery, NoticeScope, RunId, ShortRecord, Status, Store, limits, project,
+};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// First line of the instructions.
+const PURPOSE: &str = "Outlast runs shell commands that outlive your turn, this host and this \
+                       server. Lost an id? `background_list`.";
+
+/// Characters of a label in an instruction or a notice: enough to know it again.
+const LABEL_CHARS: usize = 60;
+
+/// What a server was started with.
+#[derive(Debug)]
+pub(super) struct Desk {
+    surroundings: Surroundings,
+    /// The project's root, to which runs belong.
+    project: String,
+    /// Session that all calls count for, where one was named at the start.
+    session: Option<String>,
+}
+
+/// Who calls, as far as the host says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Caller {
+    /// Name of the host.
+    pub(super) host: Option<String>,
+    /// The host's own session.
+    pub(super) session: Option<String>,
+    /// The host's own thread.
+    pub(super) thread: Option<String>,
+}
+
+impl Desk {
+    /// Makes the desk of a server with this `--session`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no directory to stand in and the host names no project.
+    pub(super) fn new(
+        surroundings: &Surroundings,
+        session: Option<String>,
+    ) -> Result<Self, SurroundingsError> {
+        let base = match &surroundings.host_project {
+            Some(path) => path.clone(),
+            None => work_dir()?,
+        };
+        let session = session.or_else(|| surroundings.host_session.clone());
+        Ok(Self {
+            surroundings: surroundings.clone(),
+            project: project(&base),
+            session,
+        })
+    }
+
+    /// Returns the project's root.
+    pub(super) fn project(&self) -> &str {
+        &self.project
+    }
+
+    /// Returns the directory to run in.
+    pub(super) fn cwd(&self, asked: Option<&str>) -> PathBuf {
+        let root = PathBuf::from(&self.project);
+        asked.map_or(root.clone(), |asked| root.join(asked))
+    }
+
+    /// Returns the host's own session, if it told one to this process.
+    pub(super) fn host_session(&self) -> Option<&str> {
+        self.surroundings.host_session.as_deref()
+    }
+
+    /// Returns the session that a call counts for: the named one, the host's, else the project.
+    pub(super) fn session(&self, caller: &Caller) -> String {
+        let named = self.session.as_ref();
+        let named = named.or(caller.session.as_ref());
+        named
+            .or(caller.thread.as_ref())
+            .unwrap_or(&self.project)
+            .clone()
+    }
+
+    /// Opens the store as it is now.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the configuration and `Store::open` do.
+    pub(super) fn open(&self) -> Result<Store, Failure> {
+        let failed = |error: &dyn Advice| Failure::new(error, exit::ERROR);
+        let config = Config::load(self.surroundings.config()).map_err(|error| failed(&error))?;
+        let root = self.surroundings.store().map_err(|error| failed(&error))?;
+        Store::open(&root, config.limits).map_err(|error| failed(&error))
+    }
+
+    /// Returns what a model is told at first: what goes on here, and what ended unseen.
+    ///
+    /// At most `TOOL_INSTRUCTION_LINES_MAX` lines. They hold no output, which could be meant
+    /// to mislead.
+    pub(super) fn instructions(&self) -> String {
+        let mut lines = vec![PURPOSE.to_owned()];
+        if let Ok(store) = self.open() {
+            lines.extend(self.going_on(&store));
+            lines.extend(self.ended(&store));
+        }
+        lines.truncate(limits::TOOL_INSTRUCTION_LINES_MAX);
+        lines.join("\n")
+    }
+
+    fn going_on(&self, store: &Store) -> Vec<String> {
+        let listing = store.list(&ListQuery {
+            project: Some(self.project.clone()),
+            statuses: vec![Status::Running, Status::Queued],
+            limit: limits::TOOL_INSTRUCTION_LINES_MAX,
+            ..ListQuery::default()
+        });
+        let records = listing.map(|listing| listing.records).unwrap_or_default();
+        let lines = records.iter().map(|record| {
+            let (status, id) = (record.status, record.id);
+            format!("{status}: {id} {}", label(&record.label))
+        });
+        lines.collect()
+    }
+
+    fn ended(&self, store: &Store) -> Vec<String> {
+        let scope = NoticeScope::Project(self.project.clone());
+        let unseen = store.notices(&scope, limits::TOOL_INSTRUCTION_LINES_MAX);
+        let lines = unseen.unwrap_or_default();
+        let lines = lines.iter().map(|run| {
+            let code = run.exit_code.map(|code| format!(" (exit {code})"));
+            let code = code.unwrap_or_default();
+            let (status, id) = (run.status, run.id);
+            format!("{status}{code}, not seen yet: {id} {}", label(&run.label))
+        });
+        lines.collect()
+    }
+
+    /// Returns ended runs of the session that it was not told of, without those in `told`.
+    pub(super) fn unseen(
+        &self,
+        store: &Store,
+        caller: &Caller,
+        told: &[RunId],
+    ) -> Vec<ShortRecord> {
+        let scope = NoticeScope::Session(self.session(caller));
+        let limit = limits::TOOL_ENDED_UNSEEN_MAX + told.len();
+        let unseen = store.notices(&scope, limit).unwrap_or_default();
+        let unseen = unseen.into_iter().filter(|run| !told.contains(&run.id));
+        unseen.take(limits::TOOL_ENDED_UNSEEN_MAX).collect()
+    }
+
+    /// Notes that the session was told of the ends of these runs.
+    ///
+    /// A note that cannot be made is no error: the end is told once more.
+    pub(super) fn note_told(&self, caller: &Caller, told: &[RunId]) {
+        if told.is_empty() {
+            return;
+        }
+        if let Ok(store) = self.open()
+            && store.is_writable()
+        {
+            store.acknowledge(told, &self.session(caller)).ok();
+        }
+    }
+}
+
+/// Returns an ended run as a notice.
+pub(super) fn notice(run: &ShortRecord) -> Value {
+    let mut notice = json!({
+        "id": run.id,
+        "status": run.status,
+        "label": label(&run.label),
+    });
+    if let (Some(code), Some(fields)) = (run.exit_code, notice.as_object_mut()) {
+        fields.insert("exit_code".to_owned(), json!(code));
+    }
+    notice
+}
+
+/// Returns a label on one line, without what a terminal would obey, and not too long.
+pub(super) fn label(label: &str) -> String {
+    outlast_journal::text::cut_chars(&clean(label), LABEL_CHARS)
+}

@@ -1,0 +1,163 @@
+//! The tools: their definitions, and which function answers for each.
+
+use super::{
+    act,
+    answer::Answer,
+    arguments::{ArgumentError, Arguments},
+    desk::{self, Caller, Desk},
+    read, run, wait,
+};
+use crate::failure::{Failure, exit};
+use outlast_lib::{FindError, RunId, Store, limits};
+use serde_json::{Map, Value};
+use std::{os::fd::BorrowedFd, sync::LazyLock};
+
+/// The definitions as hosts are given them: names, texts, schemas.
+pub(super) const DEFINITIONS: &str = include_str!("tools.json");
+
+/// A tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tool {
+    Run,
+    List,
+    Output,
+    Wait,
+    Send,
+    Cancel,
+}
+
+/// Every tool by its name.
+pub(super) const TOOLS: [(&str, Tool); 6] = [
+    ("background_run", Tool::Run),
+    ("background_list", Tool::List),
+    ("background_output", Tool::Output),
+    ("background_wait", Tool::Wait),
+    ("background_send", Tool::Send),
+    ("background_cancel", Tool::Cancel),
+];
+
+/// Names of the arguments of each tool, out of its schema.
+static ARGUMENTS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
+    let definitions: Value = serde_json::from_str(DEFINITIONS).expect("the definitions are JSON");
+    let of = |name: &str| {
+        let tools = definitions["tools"].as_array().expect("a list of tools");
+        let tool = tools.iter().find(|tool| tool["name"] == name);
+        let tool = tool.expect("each tool is defined");
+        let properties = tool["inputSchema"]["properties"].as_object();
+        properties.map_or_else(Vec::new, |names| names.keys().cloned().collect())
+    };
+    TOOLS.iter().map(|(name, _)| of(name)).collect()
+});
+
+impl Tool {
+    /// Returns the tool of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let found = TOOLS.iter().find(|(known, _)| *known == name);
+        found.map(|(_, tool)| *tool)
+    }
+
+    /// Returns whether a call may take long because it waits.
+    pub(super) fn may_wait(self, arguments: &Map<String, Value>) -> bool {
+        match self {
+            Self::Wait => true,
+            Self::Run => arguments.contains_key("wait_secs"),
+            Self::List | Self::Output | Self::Send | Self::Cancel => false,
+        }
+    }
+
+    fn arguments(self, given: Map<String, Value>) -> Result<Arguments, ArgumentError> {
+        let at = TOOLS.iter().position(|(_, tool)| *tool == self);
+        let names = at.and_then(|at| ARGUMENTS.get(at));
+        let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
+        Arguments::new(given, &names)
+    }
+}
+
+/// What a call works with.
+pub(super) struct Call<'a> {
+    pub(super) desk: &'a Desk,
+    pub(super) caller: &'a Caller,
+    pub(super) store: Store,
+    /// Readable once nobody waits for the answer any more.
+    pub(super) interrupt: BorrowedFd<'a>,
+}
+
+impl Call<'_> {
+    /// Returns the run that `typed` means, `None` when it means none.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it means several, and when the runs cannot be looked through.
+    pub(super) fn find(&self, typed: &str) -> Result<Option<RunId>, Failure> {
+        match self.store.find(typed, Some(self.desk.project())) {
+            Ok(id) => Ok(Some(id)),
+            Err(FindError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(Failure::new(&error, exit::ERROR)),
+        }
+    }
+}
+
+/// Answers a call. What cannot be done is an answer too.
+pub(super) fn answer(
+    desk: &Desk,
+    caller: &Caller,
+    tool: Tool,
+    given: Map<String, Value>,
+    interrupt: BorrowedFd<'_>,
+) -> Answer {
+    let answered = try_answer(desk, caller, tool, given, interrupt);
+    answered.unwrap_or_else(|failure| Answer::refused(&failure))
+}
+
+fn try_answer(
+    desk: &Desk,
+    caller: &Caller,
+    tool: Tool,
+    given: Map<String, Value>,
+    interrupt: BorrowedFd<'_>,
+) -> Result<Answer, Failure> {
+    let mut arguments = tool.arguments(given).map_err(|error| bad(&error))?;
+    let call = Call {
+        desk,
+        caller,
+        store: desk.open()?,
+        interrupt,
+    };
+    let mut answer = match tool {
+        Tool::Run => run::run(&call, &mut arguments)?,
+        Tool::List => read::list(&call, &mut arguments)?,
+        Tool::Output => read::output(&call, &mut arguments)?,
+        Tool::Wait => wait::wait(&call, &mut arguments)?,
+        Tool::Send => act::send(&call, &mut arguments)?,
+        Tool::Cancel => act::cancel(&call, &mut arguments)?,
+    };
+    let unseen = desk.unseen(&call.store, caller, &answer.told);
+    answer.told.extend(unseen.iter().map(|run| run.id));
+    let notices = unseen.iter().map(desk::notice).collect();
+    Ok(answer.with_list_before_message("ended_unseen", notices))
+}
+
+/// Returns the failure of arguments that cannot be understood.
+pub(super) fn bad(error: &ArgumentError) -> Failure {
+    Failure::new(error, exit::USAGE)
+}
+
+/// Returns the longest wait of one call in seconds, by the name of the host.
+///
+/// Hosts end a call after a time of their own and lose its answer then.
+pub(super) fn wait_secs_max(host: Option<&str>) -> u64 {
+    const PATIENT: [&str; 5] = ["claude", "gemini", "cursor", "visual studio code", "zed"];
+    let host = host.unwrap_or_default().to_lowercase();
+    if host.contains("codex") {
+        limits::TOOL_WAIT_SECS_CODEX
+    } else if host.contains("opencode") {
+        limits::TOOL_WAIT_SECS_OPENCODE
+    } else if PATIENT.iter().any(|name| host.contains(name)) {
+        limits::TOOL_WAIT_SECS_PATIENT
+    } else {
+        limits::TOOL_WAIT_SECS
+    }
+}
+
+#[cfg(test)]
+mod tests;
