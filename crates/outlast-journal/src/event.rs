@@ -389,7 +389,10 @@ impl Line {
 }
 
 fn to_value<T: Serialize>(data: &T) -> Value {
-    serde_json::to_value(data).expect("facts have only string keys")
+    let mut value = serde_json::to_value(data).expect("facts have only string keys");
+    // A line on disk looks the same whether the program was built to keep the order of keys or not.
+    value.sort_all_objects();
+    value
 }
 
 fn note_words(note: &Note) -> String {
