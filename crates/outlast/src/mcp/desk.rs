@@ -145,17 +145,17 @@ impl Desk {
         lines.collect()
     }
 
-    /// Returns ended runs of the session that it was not told of, without those in `told`.
+    /// Returns ended runs of the session that it was not told of, without those in `named`.
     pub(super) fn unseen(
         &self,
         store: &Store,
         caller: &Caller,
-        told: &[RunId],
+        named: &[RunId],
     ) -> Vec<ShortRecord> {
         let scope = NoticeScope::Session(self.session(caller));
-        let limit = limits::TOOL_ENDED_UNSEEN_MAX + told.len();
+        let limit = limits::TOOL_ENDED_UNSEEN_MAX + named.len();
         let unseen = store.notices(&scope, limit).unwrap_or_default();
-        let unseen = unseen.into_iter().filter(|run| !told.contains(&run.id));
+        let unseen = unseen.into_iter().filter(|run| !named.contains(&run.id));
         unseen.take(limits::TOOL_ENDED_UNSEEN_MAX).collect()
     }
 

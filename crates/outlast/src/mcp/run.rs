@@ -58,10 +58,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
 }
 
 fn head(begun: &Begun, record: &Record, notices: Vec<String>) -> Answer {
-    let answer = Answer::fine()
-        .with("id", begun.id.as_str())
-        .with("status", record.status.to_string())
-        .with_some("exit_code", record.exit_code);
+    let answer = Answer::fine().with("id", begun.id.as_str()).telling(record);
     let summary = record.summary.clone();
     let lifetime = match record.lifetime {
         Lifetime::Detached => "detached",

@@ -131,7 +131,11 @@ fn try_answer(
         Tool::Send => act::send(&call, &mut arguments)?,
         Tool::Cancel => act::cancel(&call, &mut arguments)?,
     };
-    let unseen = desk.unseen(&call.store, caller, &answer.told);
+    // What an answer is about it tells itself, also where that ended a moment later.
+    let about = answer.object.get("id").and_then(Value::as_str);
+    let about = about.and_then(|id| RunId::parse(id).ok());
+    let named: Vec<RunId> = answer.told.iter().copied().chain(about).collect();
+    let unseen = desk.unseen(&call.store, caller, &named);
     answer.told.extend(unseen.iter().map(|run| run.id));
     let notices = unseen.iter().map(desk::notice).collect();
     Ok(answer.with_list_before_message("ended_unseen", notices))

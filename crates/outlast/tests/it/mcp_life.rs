@@ -207,7 +207,9 @@ fn a_cancelled_request_ends_its_wait_and_not_the_run() {
 fn an_end_is_told_beside_what_was_asked_and_only_once() {
     let ground = Ground::new();
     let mut client = Client::open(&ground);
-    let id = client.run(json!({"command": "exit 7", "label": "quick"}));
+    let gate = ground.gate("go");
+    let id = client.run(json!({"command": "read -r _ <go; exit 7", "label": "quick"}));
+    gate.open(1);
     ground.wait(&id);
     let other = client.fine("background_output", json!({"id": "nonesuch"}));
     assert_eq!(
