@@ -146,8 +146,6 @@ pub const DAMAGED_INDICES_MAX: u32 = 9;
 pub const PIPE_BULK_BYTES: usize = 128 << 10;
 /// What the output pipe of such a run may hold, in bytes: two buffers.
 pub const PIPE_WIDE_BYTES: usize = 256 << 10;
-/// Output taken from the pipe by one call, in bytes: all that a pipe holds by default.
-pub const PIPE_TAKE_BYTES: usize = 64 << 10;
 /// Output in one answer of a tool, in bytes: a host cuts at about 12,000 characters, unasked.
 pub const TOOL_OUTPUT_BYTES: usize = 8 << 10;
 /// Most output, or list, in one answer of a tool, in bytes: more fills a model's window.
