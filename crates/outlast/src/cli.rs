@@ -11,8 +11,9 @@ pub(crate) use look::{
 pub(crate) use run::RunArguments;
 
 use crate::{completions, values::duration_ms};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
+use std::ffi::OsString;
 
 /// Runs commands in the background that outlast the turn, the host and every other process
 #[derive(Debug, Parser)]
@@ -29,6 +30,32 @@ pub(crate) struct Cli {
     /// What to do
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+impl Cli {
+    /// Returns what `words` say, the program's name among them.
+    ///
+    /// # Errors
+    ///
+    /// Fails when they say nothing that can be done, or ask for help.
+    pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
+        // To describe every verb takes half as long as a spawn. Whatever is not plainly a
+        // `run` is read by the whole description, which also knows how to refuse it.
+        match run_alone(words) {
+            Some(verb) => Ok(Self { verb }),
+            None => Self::try_parse_from(words),
+        }
+    }
+}
+
+fn run_alone(words: &[OsString]) -> Option<Verb> {
+    let words = words
+        .get(1..)
+        .filter(|words| words.first().is_some_and(|verb| verb == "run"))?;
+    let command = RunArguments::augment_args(Command::new("run"));
+    let mut matches = command.try_get_matches_from(words).ok()?;
+    let arguments = RunArguments::from_arg_matches_mut(&mut matches).ok()?;
+    Some(Verb::Run(Box::new(arguments)))
 }
 
 const EXAMPLES: &str = "\

@@ -25,7 +25,7 @@ mod verbs;
 mod verdict;
 mod words;
 
-use clap::{Parser, error::ErrorKind};
+use clap::error::ErrorKind;
 use cli::Cli;
 use failure::{Failure, Stop, exit};
 use screen::talk;
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     }
     let words: Vec<OsString> = env::args_os().collect();
     let mut surface = Surface::new(Surroundings::read());
-    let code = match Cli::try_parse_from(&words) {
+    let code = match Cli::read(&words) {
         Ok(cli) => {
             let wants_json = cli.verb.wants_json();
             let outcome = verbs::act(&mut surface, cli.verb);

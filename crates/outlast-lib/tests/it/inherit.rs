@@ -104,9 +104,9 @@ fn a_caller_s_locks_and_sockets_are_free_when_it_is_gone() {
         .args(["-n", "lock", "true"])
         .current_dir(place.home.path());
     assert_eq!(capture(again).code, Some(0));
-    assert_eq!(
-        place.list()[0].leftovers.len(),
-        1,
+    // The shell, and for some moments its `sleep`.
+    assert!(
+        !place.list()[0].leftovers.is_empty(),
         "the run still has a process"
     );
     place.touch("go");

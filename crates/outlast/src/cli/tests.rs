@@ -2,7 +2,6 @@
 
 use super::*;
 use clap::CommandFactory;
-use std::ffi::OsString;
 
 fn run(words: &[&str]) -> Result<RunArguments, clap::Error> {
     let all = ["outlast", "run"].iter().chain(words).map(OsString::from);
@@ -19,6 +18,34 @@ fn kind(words: &[&str]) -> clap::error::ErrorKind {
 #[test]
 fn the_command_line_is_consistent_in_itself() {
     Cli::command().debug_assert();
+}
+
+#[test]
+fn a_run_is_read_alone_as_it_is_among_all_verbs() {
+    for words in [
+        "run true",
+        "run -- cargo test -- --nocapture",
+        "run --label a --timeout 5m --env A=b --secret-env C -- make -j8 --label b",
+        "run --wait --json -c true",
+        "run --queue --session s --leftovers stop --stdin pipe -- cat -",
+        "run",
+        "run --help",
+        "run --version",
+        "run --no-such -- true",
+        "run --timeout abc -- true",
+        "run --login -- true",
+        "ps",
+        "--version",
+        "",
+    ] {
+        let words = ["outlast"].into_iter().chain(words.split_whitespace());
+        let words: Vec<OsString> = words.map(OsString::from).collect();
+        let told = |read: Result<Cli, clap::Error>| match read {
+            Ok(cli) => format!("{cli:?}"),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(told(Cli::read(&words)), told(Cli::try_parse_from(&words)));
+    }
 }
 
 #[test]
