@@ -1,6 +1,6 @@
 //! `outlast mcp`: the background tools on stdio, for any host that speaks MCP.
 //!
-//! `wire` alone knows the protocol and its crate. A call comes from there as a
+//! `wire` and `http` alone know the protocol and its crate. A call comes from there as a
 //! tool with its arguments, and goes back as one JSON object. Nothing is kept
 //! between two calls: any process answers for any run of the store.
 
@@ -8,11 +8,16 @@ mod act;
 mod answer;
 mod arguments;
 mod desk;
+mod http;
 mod read;
 mod run;
 mod tools;
 mod wait;
 mod wire;
+
+pub(crate) use arguments::{ArgumentError, Arguments, clamp};
+pub(crate) use http::Endpoint;
+pub(crate) use run::{REFUSED_ENV, start_failure};
 
 use crate::{
     cli::McpArguments,

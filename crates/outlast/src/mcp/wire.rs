@@ -6,6 +6,7 @@
 use super::{
     answer::Answer,
     desk::{Caller, Desk},
+    http,
     tools::{self, DEFINITIONS, Tool},
 };
 use crate::failure::{Failure, exit};
@@ -56,11 +57,7 @@ pub(super) async fn serve(desk: Arc<Desk>) -> Result<(), Failure> {
         reader,
         gone: gone.clone(),
     };
-    let server = Server {
-        desk,
-        waits: Arc::new(Semaphore::new(limits::TOOL_WAITS_MAX)),
-        definitions: definitions(),
-    };
+    let server = Server::new(desk);
     let serving = async {
         match serve_server_with_ct(server, (reader, writer), gone.clone()).await {
             Ok(running) => {
@@ -160,7 +157,8 @@ fn definitions() -> Vec<Definition> {
     file.tools
 }
 
-struct Server {
+/// What answers the requests of hosts.
+pub(super) struct Server {
     desk: Arc<Desk>,
     /// Places of calls that wait, so that these leave threads to the others.
     waits: Arc<Semaphore>,
@@ -168,6 +166,20 @@ struct Server {
 }
 
 impl Server {
+    /// Makes the server of a desk.
+    pub(super) fn new(desk: Arc<Desk>) -> Self {
+        Self {
+            desk,
+            waits: Arc::new(Semaphore::new(limits::TOOL_WAITS_MAX)),
+            definitions: definitions(),
+        }
+    }
+
+    /// Returns how many calls wait now.
+    pub(super) fn waiting(&self) -> usize {
+        limits::TOOL_WAITS_MAX - self.waits.available_permits()
+    }
+
     async fn instructions(&self) -> Option<String> {
         let desk = Arc::clone(&self.desk);
         spawn_blocking(move || desk.instructions()).await.ok()
@@ -229,7 +241,7 @@ fn caller(context: &RequestContext<RoleServer>) -> Caller {
         Some(value.to_owned()).filter(|text| !text.trim().is_empty())
     };
     Caller {
-        host: context.client_info().map(|host| host.name),
+        host: http::host(context),
         session: text("sessionId"),
         thread: text("threadId"),
     }
