@@ -178,6 +178,8 @@ pub const TOOL_LAST_CALLS_MS: u64 = 200;
 pub const HTTP_CONNECTIONS_MAX: usize = 256;
 /// Connections over the limit that are told so at once; more are closed without a word.
 pub const HTTP_REFUSALS_MAX: usize = 64;
+/// Requests of one HTTP server that only look, answered at once: a disk does no more.
+pub const HTTP_LOOKS_MAX: usize = 16;
 /// Body of one HTTP request, in bytes: a command text of 4 MiB does not fit, a script does.
 pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
 /// Bodies that one HTTP server holds at once, in bytes; more wait to be read.
@@ -187,7 +189,7 @@ pub const HTTP_HEAD_BYTES_MAX: usize = 64 << 10;
 /// How long an HTTP client may take to send a head, or stay idle before one, in milliseconds.
 pub const HTTP_HEAD_MS: u64 = 10_000;
 /// How long an HTTP client may take to send a body, in milliseconds: 4 MiB on a slow line.
-pub const HTTP_BODY_MS: u64 = 30_000;
+pub const HTTP_BODY_MS: u64 = 20_000;
 /// How long an HTTP client may leave an answer unread, in milliseconds.
 pub const HTTP_WRITE_MS: u64 = 10_000;
 /// How often an HTTP stream shows that it is alive, in milliseconds: proxies give up after 30 s.
