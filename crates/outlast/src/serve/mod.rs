@@ -12,6 +12,8 @@ mod connection;
 mod gate;
 mod listener;
 mod metrics;
+#[cfg(test)]
+mod openapi;
 mod query;
 mod reply;
 mod routes;

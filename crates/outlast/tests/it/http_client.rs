@@ -3,7 +3,10 @@
 //! It sends what it is told and nothing of its own, so that a test can send
 //! what no library would.
 
-use crate::case_ground::{BUSY, Ground, SOON};
+use crate::{
+    case_ground::{BUSY, Ground, SOON},
+    http_schema::assert_described,
+};
 use outlast_testkit::eventually_some;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -120,12 +123,15 @@ impl Server {
         }
     }
 
-    /// Sends a request on a connection of its own and returns the answer.
+    /// Sends a request on a connection of its own and returns the answer, which must be as the
+    /// API is described.
     #[track_caller]
     pub(crate) fn send(&self, ask: &Ask) -> Answer {
         let mut line = self.line();
         line.send(ask);
-        line.answer()
+        let answer = line.answer();
+        assert_described(ask, &answer);
+        answer
     }
 
     /// Sends a request, which must be answered with 2xx, and returns the document.

@@ -129,6 +129,29 @@ impl Call<'_> {
     }
 }
 
+/// Returns the path and the arguments of each request with a query, for its description.
+#[cfg(test)]
+pub(super) fn queries() -> [(&'static str, Names); 5] {
+    [
+        ("/api/runs", read::LIST),
+        ("/api/runs/{id}/events", read::EVENTS),
+        ("/api/runs/{id}/output", read::OUTPUT),
+        ("/api/wait", read::WAIT),
+        ("/api/notices", read::NOTICES),
+    ]
+}
+
+/// Returns the schema and the arguments of each body, for its description.
+#[cfg(test)]
+pub(super) fn bodies() -> [(&'static str, &'static [&'static str]); 4] {
+    [
+        ("Start", &start::NAMES),
+        ("Send", &change::SEND),
+        ("Cancel", &change::CANCEL),
+        ("Acknowledge", &change::ACKNOWLEDGE),
+    ]
+}
+
 /// Returns how long a request may take.
 pub(super) fn span(act: Act, head: &Parts) -> Span {
     match act {

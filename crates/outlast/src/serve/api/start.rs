@@ -15,7 +15,7 @@ use std::env;
 const KEY_HEADER: &str = "idempotency-key";
 
 /// Arguments of a start.
-pub(in crate::serve) const NAMES: [&str; 24] = [
+pub(super) const NAMES: [&str; 24] = [
     "command",
     "argv",
     "cwd",
