@@ -124,8 +124,8 @@ fn output_is_read_by_cursor_by_line_and_by_pattern() {
         text.push_str(page["output"].as_str().expect("a text"));
         from = page["next_byte"].as_u64().expect("a number");
     }
-    let all: String = (1..=1_000).map(|number| format!("{number}\n")).collect();
-    assert_eq!(text, all);
+    assert_eq!(text.as_bytes(), ground.raw(&id));
+    assert_eq!(text.lines().count(), 1_000);
     assert_eq!(read("lines=2")["output"], "999\n1000\n");
     let found = read("grep=%5E50%24&context=1");
     assert_eq!(found["output"], "49\n50\n51\n");
@@ -238,97 +238,85 @@ fn an_ended_run_is_removed_and_a_live_one_is_not() {
     assert_eq!(server.refused(&remove), refusal("no_such_run", 404));
 }
 
+/// Bodies of a start that mean nothing, the code of the refusal, and what its message names.
+fn bad_starts() -> Vec<(Value, &'static str, &'static str)> {
+    let with = |name: &str, value: Value| {
+        let mut body = json!({"command": "a"});
+        body[name] = value;
+        body
+    };
+    vec![
+        (json!({}), "missing_argument", "`command`"),
+        (json!({"command": " "}), "missing_argument", "`command`"),
+        (json!({"command": 5}), "wrong_type", "`command`"),
+        (json!({"argv": [5]}), "wrong_type", "`argv`"),
+        (with("argv", json!(["b"])), "unknown_argument", "`argv`"),
+        (with("shell", json!("zsh")), "unknown_argument", "`shell`"),
+        (
+            with("timeout_secs", json!(-1)),
+            "negative_number",
+            "`timeout_secs`",
+        ),
+        (
+            with("timeout_secs", json!("1")),
+            "wrong_type",
+            "`timeout_secs`",
+        ),
+        (
+            with("env", json!({"LD_PRELOAD": "x"})),
+            "env_not_allowed",
+            "`LD_PRELOAD`",
+        ),
+        (
+            with("env", json!({"A=B": "x"})),
+            "environment_name",
+            "`A=B`",
+        ),
+        (
+            with("leftovers", json!("eat")),
+            "unknown_word",
+            "`leftovers`",
+        ),
+        (
+            with("deadline", json!("soon")),
+            "unknown_word",
+            "`deadline`",
+        ),
+        (
+            with("deadline", json!("2001-01-01T00:00:00Z")),
+            "deadline_passed",
+            "2001",
+        ),
+        (with("cwd", json!("/nonesuch")), "work_dir", "/nonesuch"),
+        (json!({"command": "a\u{0}b"}), "nul_byte", "command"),
+        (
+            with("stop_signal", json!("HURT")),
+            "unknown_signal",
+            "`HURT`",
+        ),
+    ]
+}
+
 #[test]
 fn bad_input_to_a_start_is_refused_by_name_and_leaves_no_run() {
     let ground = Ground::new();
     let server = Server::start(&ground);
     let answer = |body: Value| server.send(&server.post("/api/runs", body));
-    for (body, code, named) in [
-        (json!({}), "missing_argument", "`command`"),
-        (json!({"command": " "}), "missing_argument", "`command`"),
-        (json!({"command": 5}), "wrong_type", "`command`"),
-        (
-            json!({"command": "a", "argv": ["b"]}),
-            "unknown_argument",
-            "`argv`",
-        ),
-        (json!({"argv": [5]}), "wrong_type", "`argv`"),
-        (
-            json!({"command": "a", "shell": "zsh"}),
-            "unknown_argument",
-            "`shell`",
-        ),
-        (
-            json!({"command": "a", "timeout_secs": -1}),
-            "negative_number",
-            "`timeout_secs`",
-        ),
-        (
-            json!({"command": "a", "timeout_secs": "1"}),
-            "wrong_type",
-            "`timeout_secs`",
-        ),
-        (
-            json!({"command": "a", "env": {"LD_PRELOAD": "x"}}),
-            "env_not_allowed",
-            "`LD_PRELOAD`",
-        ),
-        (
-            json!({"command": "a", "env": {"A=B": "x"}}),
-            "environment_name",
-            "`A=B`",
-        ),
-        (
-            json!({"command": "a", "leftovers": "eat"}),
-            "unknown_word",
-            "`leftovers`",
-        ),
-        (
-            json!({"command": "a", "deadline": "soon"}),
-            "unknown_word",
-            "`deadline`",
-        ),
-        (
-            json!({"command": "a", "deadline": "2001-01-01T00:00:00Z"}),
-            "deadline_passed",
-            "2001",
-        ),
-        (
-            json!({"command": "a", "cwd": "/nonesuch"}),
-            "work_dir",
-            "/nonesuch",
-        ),
-        (json!({"command": "a\u{0}b"}), "nul_byte", "command"),
-        (
-            json!({"command": "a", "stop_signal": "HURT"}),
-            "unknown_signal",
-            "`HURT`",
-        ),
-    ] {
+    for (body, code, named) in bad_starts() {
         let answer: Answer = answer(body);
         assert_eq!(answer.refusal(), refusal(code, 400), "{answer:#?}");
         assert!(answer.body.contains(named), "{named}: {answer:#?}");
     }
-    for (body, code) in [
-        (
-            json!({"command": "a", "sandbox": "edit"}),
-            "containment_unavailable",
-        ),
-        (
-            json!({"command": "a", "network": "none"}),
-            "containment_unavailable",
-        ),
-    ] {
-        assert_eq!(answer(body).refusal(), refusal(code, 422));
+    for (name, word) in [("sandbox", "edit"), ("network", "none")] {
+        let refused = answer(json!({"command": "a", name: word})).refusal();
+        assert_eq!(refused, refusal("containment_unavailable", 422));
     }
     assert!(ground.runs().is_empty(), "a refusal leaves no run");
     let missing = answer(json!({"argv": ["nonesuch-program"]}));
     assert_eq!(missing.refusal(), refusal("no_such_program", 422));
-    let id = missing.json()["error"]["id"]
-        .as_str()
-        .expect("it names its run")
-        .to_owned();
-    assert_eq!(ground.record(&id)["status"], "failed");
+    let error = &missing.json()["error"];
+    let id = error["id"].as_str().expect("it names its run");
+    assert_eq!(ground.record(id)["status"], "failed");
 }
 
 #[test]

@@ -136,12 +136,9 @@ fn a_server_that_is_told_to_stop_ends_waits_and_streams_and_leaves_soon() {
     let answer = waiting.answer();
     assert_eq!(answer.status, 200, "{answer:#?}");
     assert_eq!(answer.json()["runs"][0]["status"], "running");
-    loop {
-        // What the stream still tells is whole, and then it ends.
-        match stream.part().expect("the stream ends in order") {
-            Some(part) => assert_eq!(part, ":\n\n"),
-            None => break,
-        }
+    // What the stream still tells is whole, and then it ends.
+    while let Some(part) = stream.part().expect("the stream ends in order") {
+        assert_eq!(part, ":\n\n");
     }
     assert!(idle.is_closed_within(SOON));
     assert!(called.is_closed_within(SOON));

@@ -65,10 +65,9 @@ fn faults(schema: &Value, value: &Value, at: &str) -> Vec<String> {
         assert!(!named.is_null(), "there is no schema {name}");
         return faults(named, value, at);
     }
-    let kinds = match &schema["type"] {
-        Value::Array(kinds) => kinds.clone(),
-        kind => vec![kind.clone()],
-    };
+    let kind = &schema["type"];
+    let kinds = kind.as_array().cloned();
+    let kinds = kinds.unwrap_or_else(|| vec![kind.clone()]);
     if !kinds
         .iter()
         .any(|kind| is_of(kind.as_str().unwrap_or_default(), value))
