@@ -114,6 +114,54 @@ fn a_completion_in_a_real_bash_offers_the_id() {
     assert_eq!(output.stdout.trim(), start(&id, 4), "{output:?}");
 }
 
+/// Returns whether this machine has `shell`; says in a line when it has not.
+fn has(shell: &str) -> bool {
+    let is_there = Command::new(shell).args(["-c", "exit 0"]).status().is_ok();
+    if !is_there {
+        println!("not run: there is no {shell} here");
+    }
+    is_there
+}
+
+#[test]
+fn a_completion_in_a_real_zsh_offers_the_id() {
+    if !has("zsh") {
+        return;
+    }
+    let ground = Ground::new();
+    let id = ground.start(&["--", "true"]);
+    ground.wait(&id);
+    // What zsh would list is printed instead.
+    let text = format!(
+        "autoload -U compinit && compinit -u -D\n\
+         source <(\"$OUTLAST\" completions zsh)\n\
+         _describe() {{ print -l -- ${{(P)@[-1]}} }}\n\
+         words=(outlast show {start}) CURRENT=3\n\
+         $_comps[outlast]",
+        start = start(&id, 3),
+    );
+    let output = capture(ground.other("zsh", &["-f", "-c", &text]));
+    let offered = output.stdout.split(':').next();
+    assert_eq!(offered, Some(start(&id, 4).as_str()), "{output:?}");
+}
+
+#[test]
+fn a_completion_in_a_real_fish_offers_the_id() {
+    if !has("fish") {
+        return;
+    }
+    let ground = Ground::new();
+    let id = ground.start(&["--", "true"]);
+    ground.wait(&id);
+    let text = format!(
+        "$OUTLAST completions fish | source\ncomplete -C 'outlast show {}'",
+        start(&id, 3)
+    );
+    let output = capture(ground.other("fish", &["--no-config", "-c", &text]));
+    let offered = output.stdout.split('\t').next();
+    assert_eq!(offered, Some(start(&id, 4).as_str()), "{output:?}");
+}
+
 #[test]
 fn looking_for_completions_makes_no_store() {
     let ground = Ground::new();
