@@ -174,3 +174,9 @@ pub const TOOL_INSTRUCTION_LINES_MAX: usize = 6;
 pub const TOOL_LEAVE_MS: u64 = 600;
 /// How long a call that is half done may then take, in milliseconds.
 pub const TOOL_LAST_CALLS_MS: u64 = 200;
+/// Least time after which a run is worth another look, in milliseconds: models cost more than this.
+pub const POLL_AFTER_MS: u64 = 2_000;
+/// Most time after which it is, in milliseconds: an end is then told within a quarter of a minute.
+pub const POLL_AFTER_MS_MAX: u64 = 15_000;
+/// Part of the time for which nothing changed after which it is: a minute of quiet is the most.
+pub const POLL_QUIET_PARTS: u64 = 4;

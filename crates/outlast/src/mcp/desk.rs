@@ -3,6 +3,7 @@
 //! It holds only what the process was started with. The store is opened for
 //! each call, so that a server that runs for days sees it as it is.
 
+use super::wire::Caller;
 use crate::{
     config::Config,
     failure::{Failure, exit},
@@ -30,17 +31,6 @@ pub(super) struct Desk {
     project: String,
     /// Session that all calls count for, where one was named at the start.
     session: Option<String>,
-}
-
-/// Who calls, as far as the host says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Caller {
-    /// Name of the host.
-    pub(super) host: Option<String>,
-    /// The host's own session.
-    pub(super) session: Option<String>,
-    /// The host's own thread.
-    pub(super) thread: Option<String>,
 }
 
 impl Desk {

@@ -52,7 +52,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
     notices.extend(begun.notices.iter().cloned());
     let answer = head(&begun, &record, notices);
     if wait_secs > 0 && record.status.is_ended() {
-        return read::with_output(call, answer, &record, &read::newest(), Vec::new());
+        return read::with_output(&call.store, answer, &record, &read::newest(), Vec::new());
     }
     Ok(answer.with("message", message(&begun, &record)))
 }

@@ -4,8 +4,9 @@ use super::{
     act,
     answer::Answer,
     arguments::{ArgumentError, Arguments},
-    desk::{self, Caller, Desk},
+    desk::{self, Desk},
     read, run, wait,
+    wire::Caller,
 };
 use crate::failure::{Failure, exit};
 use outlast_lib::{FindError, RunId, Store, limits};
