@@ -180,3 +180,9 @@ pub const POLL_AFTER_MS: u64 = 2_000;
 pub const POLL_AFTER_MS_MAX: u64 = 15_000;
 /// Part of the time for which nothing changed after which it is: a minute of quiet is the most.
 pub const POLL_QUIET_PARTS: u64 = 4;
+/// Least time between two progress notices of one call, in milliseconds: six a minute look alive.
+pub const PROGRESS_MS: u64 = 10_000;
+/// Resources that one server watches at once. Each holds a thread.
+pub const WATCHES_MAX: usize = 32;
+/// Least time between two notices about one resource, in milliseconds: nobody reads it sooner.
+pub const WATCH_PAUSE_MS: u32 = 500;

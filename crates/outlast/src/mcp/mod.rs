@@ -11,6 +11,7 @@ mod arguments;
 mod desk;
 mod offer;
 mod read;
+mod resources;
 mod run;
 mod task;
 mod tools;
@@ -36,7 +37,7 @@ pub(crate) fn serve(surroundings: &Surroundings, arguments: McpArguments) -> Res
         .map_err(|error| Failure::new(&error, exit::ERROR))?;
     let runtime = Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(limits::TOOL_WAITS_MAX + SHORT_CALLS_MAX)
+        .max_blocking_threads(limits::TOOL_WAITS_MAX + limits::WATCHES_MAX + SHORT_CALLS_MAX)
         .build()
         .map_err(|error| no_runtime(&error))?;
     let outcome = runtime.block_on(wire::serve(Arc::new(desk)));

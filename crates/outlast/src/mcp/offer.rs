@@ -3,9 +3,11 @@
 use super::{
     answer::Answer,
     desk::Desk,
-    task,
+    resources, task,
     tools::{self, DEFINITIONS, Tool},
-    wire::{self, Call, Caller, Listener, Offer, Reply, RequestError, Task},
+    wire::{
+        self, Call, Caller, Content, Listener, Mark, Offer, Reply, RequestError, Resource, Task,
+    },
 };
 use serde_json::{Map, Value};
 
@@ -60,6 +62,32 @@ impl Offer for Desk {
 
     fn cancel_task(&self, caller: &Caller, id: &str) -> Result<(), RequestError> {
         task::cancel(self, caller, id)
+    }
+
+    fn resources(&self, _caller: &Caller) -> Result<Vec<Resource>, RequestError> {
+        resources::list(self)
+    }
+
+    fn templates(&self) -> Vec<Resource> {
+        resources::templates()
+    }
+
+    fn read_resource(&self, caller: &Caller, uri: &str) -> Result<Content, RequestError> {
+        resources::read(self, caller, uri)
+    }
+
+    fn mark(&self, uri: &str) -> Option<Mark> {
+        resources::mark(self, uri)
+    }
+
+    fn watch(
+        &self,
+        uri: &str,
+        mark: Mark,
+        listener: &Listener<'_>,
+        changed: &dyn Fn(),
+    ) -> Result<(), RequestError> {
+        resources::watch(self, (uri, mark), listener, changed)
     }
 }
 

@@ -20,6 +20,7 @@ mod cli_program;
 mod cli_run;
 mod mcp_client;
 mod mcp_life;
+mod mcp_resources;
 mod mcp_tasks;
 mod mcp_tools;
 mod speed;

@@ -4,11 +4,15 @@
 //! a tool, so that other tools can be put on the same wire.
 
 mod offer;
+mod progress;
+mod resources;
 mod server;
 mod stdio;
 mod tasks;
+mod watches;
 
 pub(crate) use offer::{
-    Call, Caller, INTERNAL_ERROR, Listener, Offer, Reply, RequestError, Task, result,
+    Call, Caller, Content, INTERNAL_ERROR, Listener, Mark, Offer, Reply, RequestError, Resource,
+    Task, result,
 };
 pub(crate) use stdio::serve;

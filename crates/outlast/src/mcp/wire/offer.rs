@@ -11,6 +11,9 @@ use tokio_util::sync::CancellationToken;
 /// Code of a request whose parameters fit nothing.
 pub(crate) const INVALID_PARAMS: i32 = -32602;
 
+/// Code of an address at which there is nothing; later revisions write `INVALID_PARAMS` for it.
+pub(crate) const NOT_FOUND: i32 = -32002;
+
 /// Code of a request that failed for a reason of ours.
 pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
@@ -57,6 +60,71 @@ pub(crate) trait Offer: Send + Sync + 'static {
     ///
     /// Fails when there is none of this id, or it cannot be asked.
     fn cancel_task(&self, caller: &Caller, id: &str) -> Result<(), RequestError>;
+
+    /// Returns what can be read now, the newest first; a host may know of more.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it cannot be looked through.
+    fn resources(&self, caller: &Caller) -> Result<Vec<Resource>, RequestError>;
+
+    /// Returns the forms of what can be read; `uri` is a template.
+    fn templates(&self) -> Vec<Resource>;
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is none of this address, or it cannot be read.
+    fn read_resource(&self, caller: &Caller, uri: &str) -> Result<Content, RequestError>;
+
+    /// Returns where a resource stands, to be watched from there; `None` where there is none.
+    fn mark(&self, uri: &str) -> Option<Mark>;
+
+    /// Calls `changed` each time a resource has changed since `mark`, until it will not change
+    /// any more or nobody listens.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it cannot be watched any more.
+    fn watch(
+        &self,
+        uri: &str,
+        mark: Mark,
+        listener: &Listener<'_>,
+        changed: &dyn Fn(),
+    ) -> Result<(), RequestError>;
+}
+
+/// Where a resource stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Grows with each change.
+    pub(crate) at: u64,
+    /// It will not change any more.
+    pub(crate) is_last: bool,
+}
+
+/// Something that can be read by its address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Resource {
+    /// Its address.
+    pub(crate) uri: String,
+    /// A short name.
+    pub(crate) name: String,
+    /// What it is, in one line.
+    pub(crate) description: String,
+    /// Type of its content.
+    pub(crate) mime: &'static str,
+}
+
+/// What was read of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// Its type.
+    pub(crate) mime: &'static str,
+    /// Text.
+    pub(crate) text: String,
 }
 
 /// A call of a tool.
@@ -159,6 +227,15 @@ impl RequestError {
     pub(crate) fn params(message: impl Into<String>) -> Self {
         Self {
             code: INVALID_PARAMS,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// Returns the error of a request for something that is not there.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self {
+            code: NOT_FOUND,
             message: message.into(),
             data: None,
         }

@@ -5,7 +5,9 @@
 
 use super::{
     offer::{Call, Caller, Listener, Offer, Reply, RequestError},
-    tasks,
+    progress::Progress,
+    resources, tasks,
+    watches::{self, Watches},
 };
 use outlast_lib::limits;
 use rmcp::{
@@ -13,10 +15,12 @@ use rmcp::{
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, DiscoverResult,
         ErrorCode, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
-        InitializeResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ServerCapabilities, ServerConfig, Tool as Definition, UpdateTaskParams,
+        InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+        Tool as Definition, UnsubscribeRequestParams, UpdateTaskParams,
     },
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,6 +36,7 @@ pub(crate) struct Server<O> {
     offer: Arc<O>,
     /// Places of calls that wait, so that these leave threads to the others.
     waits: Arc<Semaphore>,
+    watches: Watches,
     definitions: Vec<Definition>,
 }
 
@@ -47,6 +52,7 @@ impl<O: Offer> Server<O> {
         Self {
             offer,
             waits: Arc::new(Semaphore::new(limits::TOOL_WAITS_MAX)),
+            watches: Watches::new(),
             definitions: file.tools,
         }
     }
@@ -66,8 +72,15 @@ impl<O: Offer> Server<O> {
     }
 
     /// Answers one call on a thread. `dropped` lets go of a wait.
-    async fn answer(&self, call: Call, dropped: CancellationToken) -> Result<Reply, ErrorData> {
-        let place = if self.offer.may_wait(&call) {
+    async fn answer(
+        &self,
+        call: Call,
+        dropped: CancellationToken,
+        progress: Option<Progress>,
+    ) -> Result<Reply, ErrorData> {
+        let may_wait = self.offer.may_wait(&call);
+        let progress = progress.filter(|_| may_wait);
+        let place = if may_wait {
             tokio::select! {
                 place = Arc::clone(&self.waits).acquire_owned() => place.ok(),
                 // Nothing was begun, and nobody is there to be told.
@@ -92,6 +105,7 @@ impl<O: Offer> Server<O> {
         let done = tokio::select! {
             done = &mut work => Some(done),
             () = dropped.cancelled() => None,
+            never = Progress::tell(progress) => match never {},
         };
         drop(hold);
         let done = match done {
@@ -107,7 +121,7 @@ fn broken(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::internal_error(format!("the call could not be answered: {error}"), None)
 }
 
-fn refused(error: RequestError) -> ErrorData {
+pub(super) fn refused(error: RequestError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
@@ -134,7 +148,11 @@ fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
 
 impl<O: Offer> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
-        let offered = ServerCapabilities::builder().enable_tools().enable_tasks();
+        let offered = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_tasks();
         let mut program = Implementation::new("outlast", env!("CARGO_PKG_VERSION"));
         program.title = Some("Outlast".to_owned());
         ServerConfig::new(offered.build()).with_server_info(program)
@@ -167,9 +185,10 @@ impl<O: Offer> ServerHandler for Server<O> {
 
     async fn list_tools(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        resources::check_cursor(request)?;
         let mut answer = ListToolsResult::with_all_items(self.definitions.clone());
         if is_sessionless(&context) {
             answer.ttl_ms = Some(TOOLS_FRESH_MS);
@@ -189,7 +208,8 @@ impl<O: Offer> ServerHandler for Server<O> {
             caller: caller(&context),
             takes_task: tasks::takes_task(&context),
         };
-        match self.answer(call, context.ct).await? {
+        let progress = Progress::of(&context);
+        match self.answer(call, context.ct, progress).await? {
             Reply::Result(result) => {
                 let result = tasks::read(result).map_err(refused)?;
                 Ok(CallToolResponse::Complete(result))
@@ -230,5 +250,83 @@ impl<O: Offer> ServerHandler for Server<O> {
         let caller = caller(&context);
         self.ask(move |offer| offer.cancel_task(&caller, &request.task_id))
             .await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::check_cursor(request)?;
+        let caller = caller(&context);
+        let listed = self.ask(move |offer| offer.resources(&caller)).await?;
+        Ok(resources::list(listed))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        resources::check_cursor(request)?;
+        let mut answer = resources::templates(self.offer.templates());
+        if is_sessionless(&context) {
+            answer.ttl_ms = Some(TOOLS_FRESH_MS);
+            answer.cache_scope = Some(CacheScope::Public);
+        }
+        Ok(answer)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let (caller, uri) = (caller(&context), request.uri.clone());
+        let content = self.ask(move |offer| offer.read_resource(&caller, &uri));
+        Ok(resources::content(request.uri, content.await?).into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let uri = request.uri.clone();
+        let mark = self.ask(move |offer| Ok(offer.mark(&uri)));
+        let Some(mark) = mark.await? else {
+            return Err(refused(watches::unknown(&request.uri)));
+        };
+        self.watches
+            .begin(&self.offer, request.uri, mark, context.peer)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.watches.end(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.iter().flatten();
+        // Marked before it is acknowledged: what changes after that is told.
+        let uris = uris.filter(|uri| match self.offer.mark(uri) {
+            Some(mark) => self.watches.note(uri, mark),
+            None => false,
+        });
+        let uris = uris.take(limits::WATCHES_MAX);
+        let accepted = SubscriptionFilter::builder().resource_subscriptions(uris);
+        Some(accepted.build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.watches.listen(&self.offer, &context).await;
+        Ok(())
     }
 }
