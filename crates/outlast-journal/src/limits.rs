@@ -186,3 +186,7 @@ pub const PROGRESS_MS: u64 = 10_000;
 pub const WATCHES_MAX: usize = 32;
 /// Least time between two notices about one resource, in milliseconds: nobody reads it sooner.
 pub const WATCH_PAUSE_MS: u32 = 500;
+/// How long a host may take to name its roots, in milliseconds: it has them at hand.
+pub const ROOTS_MS: u64 = 2_000;
+/// Roots of a host that are looked at: more than a person opens.
+pub const ROOTS_MAX: usize = 32;

@@ -23,6 +23,10 @@ impl Offer for Desk {
         Self::instructions(self)
     }
 
+    fn wants_roots(&self) -> bool {
+        Self::wants_roots(self)
+    }
+
     fn may_wait(&self, call: &Call) -> bool {
         Tool::named(&call.tool).is_some_and(|tool| tool.may_wait(&call.arguments))
     }
@@ -64,8 +68,8 @@ impl Offer for Desk {
         task::cancel(self, caller, id)
     }
 
-    fn resources(&self, _caller: &Caller) -> Result<Vec<Resource>, RequestError> {
-        resources::list(self)
+    fn resources(&self, caller: &Caller) -> Result<Vec<Resource>, RequestError> {
+        resources::list(self, caller)
     }
 
     fn templates(&self) -> Vec<Resource> {

@@ -85,7 +85,7 @@ fn list_query(
     let limit = limit.unwrap_or(limits::TOOL_LIST_RUNS);
     let limit = clamp(notices, "limit", limit, 1, limits::TOOL_LIST_RUNS_MAX);
     Ok(ListQuery {
-        project: (!all).then(|| call.desk.project().to_owned()),
+        project: (!all).then(|| call.desk.project(call.caller)),
         statuses: statuses.to_vec(),
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
         ..ListQuery::default()

@@ -45,10 +45,10 @@ impl Address {
 }
 
 /// Returns the newest runs of the project, each with its output.
-pub(super) fn list(desk: &Desk) -> Result<Vec<Resource>, RequestError> {
+pub(super) fn list(desk: &Desk, caller: &Caller) -> Result<Vec<Resource>, RequestError> {
     let store = open(desk)?;
     let query = ListQuery {
-        project: Some(desk.project().to_owned()),
+        project: Some(desk.project(caller)),
         limit: usize::try_from(limits::TOOL_LIST_RUNS).unwrap_or(usize::MAX),
         ..ListQuery::default()
     };

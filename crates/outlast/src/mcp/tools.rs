@@ -90,7 +90,10 @@ impl Call<'_> {
     ///
     /// Fails when it means several, and when the runs cannot be looked through.
     pub(super) fn find(&self, typed: &str) -> Result<Option<RunId>, Failure> {
-        match self.store.find(typed, Some(self.desk.project())) {
+        match self
+            .store
+            .find(typed, Some(&self.desk.project(self.caller)))
+        {
             Ok(id) => Ok(Some(id)),
             Err(FindError::NotFound { .. }) => Ok(None),
             Err(error) => Err(Failure::new(&error, exit::ERROR)),

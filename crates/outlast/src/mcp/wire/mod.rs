@@ -6,6 +6,7 @@
 mod offer;
 mod progress;
 mod resources;
+mod roots;
 mod server;
 mod stdio;
 mod tasks;

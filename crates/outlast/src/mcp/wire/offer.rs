@@ -5,7 +5,7 @@
 //! own and may block.
 
 use serde_json::{Map, Value, json};
-use std::os::fd::BorrowedFd;
+use std::{os::fd::BorrowedFd, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 /// Code of a request whose parameters fit nothing.
@@ -24,6 +24,9 @@ pub(crate) trait Offer: Send + Sync + 'static {
 
     /// Returns what a host is told at first.
     fn instructions(&self) -> String;
+
+    /// Returns whether it matters in which directories a host works.
+    fn wants_roots(&self) -> bool;
 
     /// Returns whether a call may take long because it waits.
     fn may_wait(&self, call: &Call) -> bool;
@@ -149,6 +152,10 @@ pub(crate) struct Caller {
     pub(crate) session: Option<String>,
     /// The host's own thread.
     pub(crate) thread: Option<String>,
+    /// The host's own id of the call, which it repeats when it repeats the call.
+    pub(crate) call: Option<String>,
+    /// Addresses of the directories that the host works in.
+    pub(crate) roots: Arc<[String]>,
 }
 
 /// Whoever waits for the answer of one call.

@@ -6,7 +6,9 @@
 use super::{
     offer::{Call, Caller, Listener, Offer, Reply, RequestError},
     progress::Progress,
-    resources, tasks,
+    resources,
+    roots::Roots,
+    tasks,
     watches::{self, Watches},
 };
 use outlast_lib::limits;
@@ -20,7 +22,7 @@ use rmcp::{
         ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
         Tool as Definition, UnsubscribeRequestParams, UpdateTaskParams,
     },
-    service::{RequestContext, SubscriptionContext},
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,12 +33,16 @@ use tokio_util::sync::CancellationToken;
 /// How long hosts may keep the list of tools, in milliseconds: it changes with the program only.
 const TOOLS_FRESH_MS: u64 = 3_600_000;
 
+/// Where hosts put their own id of a call: Codex, Claude Code.
+const CALL_IDS: [&str; 2] = ["callId", "claudecode/toolUseId"];
+
 /// One server. It keeps no run and no task.
 pub(crate) struct Server<O> {
     offer: Arc<O>,
     /// Places of calls that wait, so that these leave threads to the others.
     waits: Arc<Semaphore>,
     watches: Watches,
+    roots: Roots,
     definitions: Vec<Definition>,
 }
 
@@ -53,6 +59,7 @@ impl<O: Offer> Server<O> {
             offer,
             waits: Arc::new(Semaphore::new(limits::TOOL_WAITS_MAX)),
             watches: Watches::new(),
+            roots: Roots::new(),
             definitions: file.tools,
         }
     }
@@ -65,6 +72,26 @@ impl<O: Offer> Server<O> {
         let offer = Arc::clone(&self.offer);
         let answered = spawn_blocking(move || ask(&offer)).await;
         answered.map_err(|error| broken(&error))?.map_err(refused)
+    }
+
+    /// Returns who calls, by what the host says of itself.
+    async fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        let text = |name: &str| {
+            let value = context.meta.get(name)?.as_str()?;
+            Some(value.to_owned()).filter(|text| !text.trim().is_empty())
+        };
+        let roots = if self.offer.wants_roots() && !is_sessionless(context) {
+            self.roots.of(&context.peer).await
+        } else {
+            Arc::default()
+        };
+        Caller {
+            host: context.client_info().map(|host| host.name),
+            session: text("sessionId"),
+            thread: text("threadId"),
+            call: CALL_IDS.iter().find_map(|name| text(name)),
+            roots,
+        }
     }
 
     async fn instructions(&self) -> Option<String> {
@@ -125,19 +152,6 @@ pub(super) fn refused(error: RequestError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
-/// Returns who calls, by what the host says of itself.
-fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    let text = |name: &str| {
-        let value = context.meta.get(name)?.as_str()?;
-        Some(value.to_owned()).filter(|text| !text.trim().is_empty())
-    };
-    Caller {
-        host: context.client_info().map(|host| host.name),
-        session: text("sessionId"),
-        thread: text("threadId"),
-    }
-}
-
 /// Returns whether the revision spoken in a request is 2026-07-28 or a later one.
 fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
     // Versions are dates, so they compare as text.
@@ -169,6 +183,10 @@ impl<O: Offer> ServerHandler for Server<O> {
         answer.capabilities.extensions = None;
         answer.instructions = self.instructions().await;
         Ok(answer)
+    }
+
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.roots.forget();
     }
 
     async fn discover(
@@ -205,7 +223,7 @@ impl<O: Offer> ServerHandler for Server<O> {
         let call = Call {
             tool: request.name.into_owned(),
             arguments: request.arguments.unwrap_or_default(),
-            caller: caller(&context),
+            caller: self.caller(&context).await,
             takes_task: tasks::takes_task(&context),
         };
         let progress = Progress::of(&context);
@@ -223,7 +241,7 @@ impl<O: Offer> ServerHandler for Server<O> {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let caller = caller(&context);
+        let caller = self.caller(&context).await;
         let task = self.ask(move |offer| offer.task(&caller, &request.task_id));
         tasks::told(task.await?).map_err(refused)
     }
@@ -233,7 +251,7 @@ impl<O: Offer> ServerHandler for Server<O> {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let caller = caller(&context);
+        let caller = self.caller(&context).await;
         let answers = match serde_json::to_value(&request.input_responses) {
             Ok(Value::Object(answers)) => answers,
             Ok(_) | Err(_) => serde_json::Map::new(),
@@ -247,7 +265,7 @@ impl<O: Offer> ServerHandler for Server<O> {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let caller = caller(&context);
+        let caller = self.caller(&context).await;
         self.ask(move |offer| offer.cancel_task(&caller, &request.task_id))
             .await
     }
@@ -258,7 +276,7 @@ impl<O: Offer> ServerHandler for Server<O> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         resources::check_cursor(request)?;
-        let caller = caller(&context);
+        let caller = self.caller(&context).await;
         let listed = self.ask(move |offer| offer.resources(&caller)).await?;
         Ok(resources::list(listed))
     }
@@ -282,7 +300,7 @@ impl<O: Offer> ServerHandler for Server<O> {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let (caller, uri) = (caller(&context), request.uri.clone());
+        let (caller, uri) = (self.caller(&context).await, request.uri.clone());
         let content = self.ask(move |offer| offer.read_resource(&caller, &uri));
         Ok(resources::content(request.uri, content.await?).into())
     }
