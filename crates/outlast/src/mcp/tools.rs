@@ -4,8 +4,9 @@ use super::{
     act,
     answer::Answer,
     arguments::{ArgumentError, Arguments},
-    desk::{self, Caller, Desk},
+    desk::{self, Desk},
     read, run, wait,
+    wire::Caller,
 };
 use crate::failure::{Failure, exit};
 use outlast_lib::{FindError, RunId, Store, limits};
@@ -89,7 +90,10 @@ impl Call<'_> {
     ///
     /// Fails when it means several, and when the runs cannot be looked through.
     pub(super) fn find(&self, typed: &str) -> Result<Option<RunId>, Failure> {
-        match self.store.find(typed, Some(self.desk.project())) {
+        match self
+            .store
+            .find(typed, Some(&self.desk.project(self.caller)))
+        {
             Ok(id) => Ok(Some(id)),
             Err(FindError::NotFound { .. }) => Ok(None),
             Err(error) => Err(Failure::new(&error, exit::ERROR)),
