@@ -32,8 +32,8 @@ pub use record::{
 };
 pub use request::{Checked, CommandLine, Request, RequestError};
 pub use spec::{
-    Kind, Leftovers, Lifetime, Origin, Pool, Queue, SecretMark, Shell, Spec, SpecError,
-    Stdin, Survives,
+    Kind, Leftovers, Lifetime, Origin, Pool, Queue, SecretMark, Shell, Spec, SpecError, Stdin,
+    Survives,
 };
 pub use state::{State, Status};
 pub use time::{Timestamp, TimestampError};

@@ -6,7 +6,7 @@
 use crate::{Containment, Failure, Guarantee};
 use serde::{Deserialize, Serialize};
 
-/// What the launcher is to do.
+/// What the launcher is to do. The environment of the command follows it as bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// What to bind.
@@ -19,8 +19,8 @@ pub struct Policy {
     pub home: Option<String>,
     /// Folders and files outside of the workspace to show, read-only: canonical.
     pub shown: Vec<String>,
-    /// Environment of the command, `NAME=VALUE` each, as bytes.
-    pub environment: Vec<Vec<u8>>,
+    /// Files in there that hold keys: covered, so that they cannot be read.
+    pub covered: Vec<String>,
     /// Process id of the supervisor, without which the launcher must not go on.
     pub supervisor: i32,
     /// Bytes that each private directory for temporary files may hold.

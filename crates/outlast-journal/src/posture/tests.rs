@@ -9,7 +9,10 @@ fn tiers_are_ordered_by_their_rights() {
         assert_eq!(Tier::from_word(tier.word()), Some(tier));
         assert_eq!(Tier::from_name(tier.as_str()), Some(tier));
     }
-    assert_eq!((Tier::from_word("full"), Tier::from_name("Wide")), (None, None));
+    assert_eq!(
+        (Tier::from_word("full"), Tier::from_name("Wide")),
+        (None, None)
+    );
 }
 
 #[test]

@@ -18,6 +18,8 @@ mod cli_bad_input;
 mod cli_look;
 mod cli_program;
 mod cli_run;
+mod contain_ground;
+mod contain_told;
 mod mcp_client;
 mod mcp_life;
 mod mcp_tools;
