@@ -190,3 +190,14 @@ pub const WATCH_PAUSE_MS: u32 = 500;
 pub const ROOTS_MS: u64 = 2_000;
 /// Roots of a host that are looked at: more than a person opens.
 pub const ROOTS_MAX: usize = 32;
+/// How long a launcher may take until the command executes, in milliseconds: a mount of a slow
+/// network file system included.
+pub const CONTAIN_SETUP_MS: u64 = 10_000;
+/// Room in each private directory for temporary files of a contained run, in bytes of memory.
+pub const CONTAINED_TEMPORARY_BYTES: u64 = 1 << 30;
+/// Directories of a workspace that are looked through for repositories: a few milliseconds.
+pub const PROTECTED_DIRS_MAX: usize = 5_000;
+/// How deep below a workspace repositories are looked for.
+pub const PROTECTED_DEPTH_MAX: usize = 5;
+/// Repositories below a workspace that are protected: each is a few mounts.
+pub const PROTECTED_REPOSITORIES_MAX: usize = 32;

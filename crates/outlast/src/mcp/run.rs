@@ -9,11 +9,11 @@ use super::{
 use crate::{
     failure::{Failure, exit},
     surface::read_failure,
-    values::{Network, network},
+    values::network,
 };
 use outlast_lib::{
-    Begun, CommandLine, Leftovers, Lifetime, Origin, Record, Request, StartError, Status, Stdin,
-    WaitQuery, limits,
+    Begun, CommandLine, Leftovers, Lifetime, Network, Origin, Record, Request, StartError, Status,
+    Stdin, WaitQuery, limits,
 };
 use outlast_supervisor::process;
 use std::{env, path::Path};
