@@ -16,6 +16,8 @@ pub const BIRTHS: &str = "births";
 pub const INDEX: &str = "index.sqlite";
 /// Random bytes that key the hashes of secrets and requests.
 pub const STORE_KEY: &str = "key";
+/// What clients of the HTTP server must know.
+pub const SERVE_TOKEN: &str = "serve.token";
 /// What the store's format is.
 pub const STORE_FORMAT: &str = "format.json";
 

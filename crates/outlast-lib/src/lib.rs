@@ -13,6 +13,7 @@ struct Guide;
 mod cancel;
 mod find;
 mod follow;
+mod hear;
 mod index;
 mod list;
 mod matcher;
@@ -47,6 +48,7 @@ pub use store::{Access, OpenError, Store, network_name};
 
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
+pub use hear::{HearQuery, Heard};
 pub use outlast_supervisor::init_supervisor;
 pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
 pub use send::SendError;

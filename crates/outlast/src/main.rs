@@ -17,6 +17,7 @@ mod page;
 #[cfg(test)]
 mod sample;
 mod screen;
+mod serve;
 mod surface;
 mod surroundings;
 mod usage;
