@@ -18,6 +18,7 @@ mod cli_bad_input;
 mod cli_look;
 mod cli_program;
 mod cli_run;
+mod hosts;
 mod mcp_client;
 mod mcp_life;
 mod mcp_tools;
