@@ -1,28 +1,26 @@
-//! Claude Code: `claude -p`, a model that speaks messages, the configuration in a file.
+//! Claude Code: `claude -p`, a model that speaks messages, the stanza in the project.
 
-use super::{Host, Kind, killed_in_the_middle, starts_ends_and_comes_back};
-use crate::case_ground::write;
+use super::{Host, Kind, killed_in_the_middle, reads_its_stanza, starts_ends_and_comes_back};
 use std::process::Command;
-
-const STANZA: &str = include_str!("../../../../../examples/hosts/claude-code.json");
 
 static CLAUDE_CODE: Kind = Kind {
     name: "Claude Code",
     variable: "OUTLAST_CLAUDE_CODE",
+    stanza: include_str!("../../../../../examples/hosts/claude-code.json"),
+    place: "work/.mcp.json",
     prepare,
     turn,
 };
 
 fn prepare(host: &Host) {
-    let config = host.stanza(STANZA, "mcpServers", "env");
-    write(&host.home("mcp.json"), &config.to_string());
+    host.configure(&host.stanza("mcpServers", "env").to_string());
 }
 
 fn turn(host: &Host, mut command: Command) -> Command {
     command
         .args(["-p", "go", "--output-format", "json", "--strict-mcp-config"])
         .args(["--allowedTools", "mcp__outlast", "--mcp-config"])
-        .arg(host.home("mcp.json"))
+        .arg(host.home(CLAUDE_CODE.place))
         .env("ANTHROPIC_BASE_URL", host.model.url())
         .env("ANTHROPIC_API_KEY", "none")
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
@@ -31,6 +29,11 @@ fn turn(host: &Host, mut command: Command) -> Command {
         // Else it refuses to work as root.
         .env("IS_SANDBOX", "1");
     command
+}
+
+#[test]
+fn claude_code_reads_the_stanza_that_users_are_given() {
+    reads_its_stanza(&CLAUDE_CODE);
 }
 
 #[test]

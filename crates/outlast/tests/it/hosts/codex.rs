@@ -1,21 +1,18 @@
 //! Codex: `codex exec`, a provider that speaks responses, its own home.
 
-use super::{Host, Kind, killed_in_the_middle, starts_ends_and_comes_back};
-use crate::case_ground::write;
-use std::{fs, process::Command};
-
-const STANZA: &str = include_str!("../../../../../examples/hosts/codex.toml");
+use super::{Host, Kind, killed_in_the_middle, reads_its_stanza, starts_ends_and_comes_back};
+use std::process::Command;
 
 static CODEX: Kind = Kind {
     name: "Codex",
     variable: "OUTLAST_CODEX",
+    stanza: include_str!("../../../../../examples/hosts/codex.toml"),
+    place: ".codex/config.toml",
     prepare,
     turn,
 };
 
 fn prepare(host: &Host) {
-    let folder = host.home(".codex");
-    fs::create_dir(&folder).expect("the home can be filled");
     let url = host.model.url();
     let provider = format!(
         "model = \"scripted\"\n\
@@ -31,8 +28,8 @@ fn prepare(host: &Host) {
     let approval = "default_tools_approval_mode = \"approve\"\n";
     let [(store, at), (mark, home)] = host.variables();
     let environment = format!("env = {{ {store} = \"{at}\", {mark} = \"{home}\" }}\n");
-    let config = format!("{provider}{STANZA}{approval}{environment}");
-    write(&folder.join("config.toml"), &config);
+    let stanza = CODEX.stanza;
+    host.configure(&format!("{provider}{stanza}{approval}{environment}"));
 }
 
 fn turn(_: &Host, mut command: Command) -> Command {
@@ -40,6 +37,11 @@ fn turn(_: &Host, mut command: Command) -> Command {
         .args(["exec", "--skip-git-repo-check", "--json", "go"])
         .env("SCRIPTED_KEY", "none");
     command
+}
+
+#[test]
+fn codex_reads_the_stanza_that_users_are_given() {
+    reads_its_stanza(&CODEX);
 }
 
 #[test]

@@ -1,27 +1,24 @@
 //! Gemini CLI: `gemini -p`, a model that speaks Gemini, settings in its home.
 
-use super::{Host, Kind, killed_in_the_middle, starts_ends_and_comes_back};
-use crate::case_ground::write;
+use super::{Host, Kind, killed_in_the_middle, reads_its_stanza, starts_ends_and_comes_back};
 use serde_json::json;
-use std::{fs, process::Command};
-
-const STANZA: &str = include_str!("../../../../../examples/hosts/gemini-cli.json");
+use std::process::Command;
 
 static GEMINI_CLI: Kind = Kind {
     name: "Gemini CLI",
     variable: "OUTLAST_GEMINI_CLI",
+    stanza: include_str!("../../../../../examples/hosts/gemini-cli.json"),
+    place: ".gemini/settings.json",
     prepare,
     turn,
 };
 
 fn prepare(host: &Host) {
-    let folder = host.home(".gemini");
-    fs::create_dir(&folder).expect("the home can be filled");
-    let mut settings = host.stanza(STANZA, "mcpServers", "env");
+    let mut settings = host.stanza("mcpServers", "env");
     settings["privacy"] = json!({"usageStatisticsEnabled": false});
     settings["general"] = json!({"enableAutoUpdate": false});
     settings["security"] = json!({"auth": {"selectedType": "gemini-api-key"}});
-    write(&folder.join("settings.json"), &settings.to_string());
+    host.configure(&settings.to_string());
 }
 
 fn turn(host: &Host, mut command: Command) -> Command {
@@ -39,6 +36,11 @@ fn turn(host: &Host, mut command: Command) -> Command {
         .env("GOOGLE_GEMINI_BASE_URL", host.model.url())
         .env("GEMINI_CLI_TRUST_WORKSPACE", "true");
     command
+}
+
+#[test]
+fn gemini_cli_reads_the_stanza_that_users_are_given() {
+    reads_its_stanza(&GEMINI_CLI);
 }
 
 #[test]

@@ -9,8 +9,9 @@ mod claude_code;
 mod codex;
 mod gemini_cli;
 mod opencode;
+mod stanzas;
 
-use crate::case_ground::{Ground, OUTLAST, SOON};
+use crate::case_ground::{Ground, OUTLAST, SOON, write};
 use outlast_testkit::{
     Output, capture, eventually,
     model::{Asked, Script, ScriptedModel, Turn},
@@ -46,7 +47,10 @@ struct Kind {
     name: &'static str,
     /// The variable that names the program.
     variable: &'static str,
-    /// Writes its configuration, with our stanza in it.
+    /// The stanza that users are given, and where it stands in the home.
+    stanza: &'static str,
+    place: &'static str,
+    /// Writes its configuration: the stanza, and what a scripted model needs.
     prepare: fn(&Host),
     /// Returns the command that makes it take one turn without a terminal.
     turn: fn(&Host, Command) -> Command,
@@ -79,8 +83,22 @@ impl Host {
         let bin = host.home("bin");
         fs::create_dir(&bin).expect("the home can be filled");
         symlink(OUTLAST, bin.join("outlast")).expect("the home can be filled");
+        Some(host)
+    }
+
+    /// Returns the host with a configuration that names the scripted model.
+    fn prepared(kind: &'static Kind) -> Option<Self> {
+        let host = Self::get(kind)?;
         (kind.prepare)(&host);
         Some(host)
+    }
+
+    /// Writes the host's configuration.
+    fn configure(&self, text: &str) {
+        let place = self.home(self.kind.place);
+        let folder = place.parent().expect("it is a file in a directory");
+        fs::create_dir_all(folder).expect("the home can be filled");
+        write(&place, text);
     }
 
     /// Returns a path in the home.
@@ -95,9 +113,9 @@ impl Host {
         [("OUTLAST_HOME", store), ("OUTLAST_TEST_HOME", home)]
     }
 
-    /// Returns a configuration in JSON whose server `list` names, with the variables added.
-    fn stanza(&self, text: &str, list: &str, variables: &str) -> Value {
-        let mut stanza: Value = serde_json::from_str(text).expect("the stanza is JSON");
+    /// Returns a stanza in JSON whose server stands in `list`, with the variables added.
+    fn stanza(&self, list: &str, variables: &str) -> Value {
+        let mut stanza: Value = serde_json::from_str(self.kind.stanza).expect("it is JSON");
         let own = self
             .variables()
             .map(|(name, value)| (name.to_owned(), json!(value)));
@@ -119,7 +137,12 @@ impl Host {
             .env("PATH", path)
             .env("TERM", "dumb")
             .current_dir(self.ground.home.work());
-        (self.kind.turn)(self, command)
+        command
+    }
+
+    /// Returns the command that makes it take one turn.
+    fn turn(&self) -> Command {
+        (self.kind.turn)(self, self.command())
     }
 
     /// Lets the host take one turn with this script, which must be played to its end.
@@ -127,7 +150,7 @@ impl Host {
     fn take_turn(&self, script: Script) -> Output {
         let begun = Instant::now();
         self.model.play(script);
-        let output = capture(self.command());
+        let output = capture(self.turn());
         self.model.assert_played();
         assert_eq!(output.code, Some(0), "{output:#?}");
         println!(
@@ -142,7 +165,7 @@ impl Host {
     /// Starts the host in a process group of its own.
     fn spawn(&self) -> Child {
         let log = fs::File::create(self.home("host.log")).expect("the home can be filled");
-        let mut command = self.command();
+        let mut command = self.turn();
         command
             .stdout(log.try_clone().expect("a descriptor is left"))
             .stderr(log)
@@ -201,9 +224,27 @@ fn begun(asked: &Asked) -> Value {
     answer["id"].clone()
 }
 
+/// The host lists our server after its own reading of the stanza that users are given.
+fn reads_its_stanza(kind: &'static Kind) {
+    let Some(host) = Host::get(kind) else { return };
+    host.configure(kind.stanza);
+    let mut command = host.command();
+    command.args(["mcp", "list"]);
+    let output = capture(command);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    // Gemini CLI lists on its standard error.
+    let both = [output.stdout.as_str(), output.stderr.as_str()];
+    let words = both.into_iter().flat_map(str::split_whitespace);
+    let shown = words.collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("outlast mcp"), "{output:#?}");
+    println!("{}: `mcp list` shows the server of its stanza", kind.name);
+}
+
 /// The host starts a run and ends. Another process of it reads what came of the run.
 fn starts_ends_and_comes_back(kind: &'static Kind) {
-    let Some(host) = Host::get(kind) else { return };
+    let Some(host) = Host::prepared(kind) else {
+        return;
+    };
     let ground = &host.ground;
     let gate = ground.gate("go");
     let script = Script::new()
@@ -233,7 +274,9 @@ fn starts_ends_and_comes_back(kind: &'static Kind) {
 
 /// The host is killed, with all of its process group, while its model waits for the run.
 fn killed_in_the_middle(kind: &'static Kind) {
-    let Some(host) = Host::get(kind) else { return };
+    let Some(host) = Host::prepared(kind) else {
+        return;
+    };
     let ground = &host.ground;
     let gate = ground.gate("go");
     host.model.play(

@@ -1,23 +1,20 @@
 //! opencode: `opencode run`, a provider that speaks chat, configuration in its home.
 
-use super::{Host, Kind, killed_in_the_middle, starts_ends_and_comes_back};
-use crate::case_ground::write;
+use super::{Host, Kind, killed_in_the_middle, reads_its_stanza, starts_ends_and_comes_back};
 use serde_json::json;
-use std::{fs, process::Command};
-
-const STANZA: &str = include_str!("../../../../../examples/hosts/opencode.json");
+use std::process::Command;
 
 static OPENCODE: Kind = Kind {
     name: "opencode",
     variable: "OUTLAST_OPENCODE",
+    stanza: include_str!("../../../../../examples/hosts/opencode.json"),
+    place: ".config/opencode/opencode.json",
     prepare,
     turn,
 };
 
 fn prepare(host: &Host) {
-    let folder = host.home(".config/opencode");
-    fs::create_dir_all(&folder).expect("the home can be filled");
-    let mut config = host.stanza(STANZA, "mcp", "environment");
+    let mut config = host.stanza("mcp", "environment");
     config["provider"] = json!({"scripted": {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": format!("{}/v1", host.model.url()), "apiKey": "none"},
@@ -26,7 +23,7 @@ fn prepare(host: &Host) {
     config["model"] = json!("scripted/scripted");
     config["autoupdate"] = json!(false);
     config["share"] = json!("disabled");
-    write(&folder.join("opencode.json"), &config.to_string());
+    host.configure(&config.to_string());
 }
 
 fn turn(_: &Host, mut command: Command) -> Command {
@@ -35,6 +32,11 @@ fn turn(_: &Host, mut command: Command) -> Command {
         .env("OPENCODE_DISABLE_AUTOUPDATE", "1")
         .env("OPENCODE_DISABLE_MODELS_FETCH", "1");
     command
+}
+
+#[test]
+fn opencode_reads_the_stanza_that_users_are_given() {
+    reads_its_stanza(&OPENCODE);
 }
 
 #[test]
