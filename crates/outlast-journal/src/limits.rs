@@ -190,3 +190,11 @@ pub const WATCH_PAUSE_MS: u32 = 500;
 pub const ROOTS_MS: u64 = 2_000;
 /// Roots of a host that are looked at: more than a person opens.
 pub const ROOTS_MAX: usize = 32;
+/// The rules file of a project, in bytes: more is no list that a person keeps.
+pub const PROJECT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// Patterns in one list of rules.
+pub const PATTERNS_MAX: usize = 256;
+/// One pattern, in characters: bounds the time of a match with a text of 4 MiB.
+pub const PATTERN_CHARS_MAX: usize = 256;
+/// Patterns that a refusal names: enough to see what would do.
+pub const PATTERNS_NAMED_MAX: usize = 8;

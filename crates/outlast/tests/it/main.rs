@@ -21,6 +21,7 @@ mod cli_run;
 mod mcp_client;
 mod mcp_host;
 mod mcp_life;
+mod mcp_policy;
 mod mcp_resources;
 mod mcp_tasks;
 mod mcp_tools;
