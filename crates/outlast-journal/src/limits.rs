@@ -174,3 +174,27 @@ pub const TOOL_INSTRUCTION_LINES_MAX: usize = 6;
 pub const TOOL_LEAVE_MS: u64 = 600;
 /// How long a call that is half done may then take, in milliseconds.
 pub const TOOL_LAST_CALLS_MS: u64 = 200;
+/// Least time after which a run is worth another look, in milliseconds: models cost more than this.
+pub const POLL_AFTER_MS: u64 = 2_000;
+/// Most time after which it is, in milliseconds: an end is then told within a quarter of a minute.
+pub const POLL_AFTER_MS_MAX: u64 = 15_000;
+/// Part of the time for which nothing changed after which it is: a minute of quiet is the most.
+pub const POLL_QUIET_PARTS: u64 = 4;
+/// Least time between two progress notices of one call, in milliseconds: six a minute look alive.
+pub const PROGRESS_MS: u64 = 10_000;
+/// Resources that one server watches at once. Each holds a thread.
+pub const WATCHES_MAX: usize = 32;
+/// Least time between two notices about one resource, in milliseconds: nobody reads it sooner.
+pub const WATCH_PAUSE_MS: u32 = 500;
+/// How long a host may take to name its roots, in milliseconds: it has them at hand.
+pub const ROOTS_MS: u64 = 2_000;
+/// Roots of a host that are looked at: more than a person opens.
+pub const ROOTS_MAX: usize = 32;
+/// The rules file of a project, in bytes: more is no list that a person keeps.
+pub const PROJECT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// Patterns in one list of rules.
+pub const PATTERNS_MAX: usize = 256;
+/// One pattern, in characters: bounds the time of a match with a text of 4 MiB.
+pub const PATTERN_CHARS_MAX: usize = 256;
+/// Patterns that a refusal names: enough to see what would do.
+pub const PATTERNS_NAMED_MAX: usize = 8;
