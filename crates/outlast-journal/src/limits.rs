@@ -231,3 +231,11 @@ pub const HTTP_LIST_RUNS: u64 = 50;
 pub const HTTP_LIST_RUNS_MAX: u64 = 1_000;
 /// Descriptors that an HTTP server asks for: a connection that waits for a run needs six.
 pub const HTTP_FILES_MAX: u64 = 4_096;
+/// The rules file of a project, in bytes: more is no list that a person keeps.
+pub const PROJECT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// Patterns in one list of rules.
+pub const PATTERNS_MAX: usize = 256;
+/// One pattern, in characters: bounds the time of a match with a text of 4 MiB.
+pub const PATTERN_CHARS_MAX: usize = 256;
+/// Patterns that a refusal names: enough to see what would do.
+pub const PATTERNS_NAMED_MAX: usize = 8;

@@ -8,6 +8,7 @@ use crate::{
     config::Config,
     failure::{Failure, exit},
     look::clean,
+    policy::Rules,
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
@@ -147,10 +148,20 @@ impl Desk {
     ///
     /// Fails as the configuration and `Store::open` do.
     pub(super) fn open(&self) -> Result<Store, Failure> {
+        self.open_with_rules().map(|(store, _)| store)
+    }
+
+    /// Opens the store as it is now, and brings the user's rules for what may be started.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::open`] does.
+    pub(super) fn open_with_rules(&self) -> Result<(Store, Option<Rules>), Failure> {
         let failed = |error: &dyn Advice| Failure::new(error, exit::ERROR);
         let config = Config::load(self.surroundings.config()).map_err(|error| failed(&error))?;
         let root = self.surroundings.store().map_err(|error| failed(&error))?;
-        Store::open(&root, config.limits).map_err(|error| failed(&error))
+        let store = Store::open(&root, config.limits).map_err(|error| failed(&error))?;
+        Ok((store, config.rules))
     }
 
     /// Returns what a model is told at first: what goes on here, and what ended unseen.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, exit},
+    policy::{Policy, PolicyError},
     surface::read_failure,
     values::network,
 };
@@ -33,7 +34,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
         0,
         limits::TOOL_WAIT_SECS,
     );
-    let begun = start(call, request(call, asked)?)?;
+    let begun = start(call, request(call, asked, &mut notices)?)?;
     if !begun.is_replayed {
         call.desk.note_start();
     }
@@ -206,13 +207,14 @@ fn check_containment(from: &mut Arguments) -> Result<(), ArgumentError> {
     }
 }
 
-fn request(call: &Call<'_>, asked: Asked) -> Result<Request, Failure> {
+fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<Request, Failure> {
     // A connection is no holder: it ends with each answer, and the server with no session.
     if asked.lifetime == Lifetime::Session && call.desk.is_shared() {
         return Err(bad(&ArgumentError::LifetimeOverHttp));
     }
     let cwd = call.desk.cwd(call.caller, asked.cwd.as_deref());
     check_directory(&cwd).map_err(|error| bad(&error))?;
+    let policy = policy(call, &cwd, &asked)?;
     let command = CommandLine::Shell {
         text: asked.command,
         // Hosts give their servers a poor environment.
@@ -225,6 +227,8 @@ fn request(call: &Call<'_>, asked: Asked) -> Result<Request, Failure> {
         Some(secs) => secs.saturating_mul(1_000),
         None => call.store.limits().tool_timeout_ms,
     };
+    let (timeout_ms, notice) = policy.timeout_ms(timeout_ms);
+    notices.extend(notice);
     Ok(Request {
         environment: env::vars_os().collect(),
         env_set: asked.env,
@@ -246,6 +250,21 @@ fn request(call: &Call<'_>, asked: Asked) -> Result<Request, Failure> {
         },
         ..Request::new(command, cwd)
     })
+}
+
+/// Returns the rules for a start, which it has passed but for its time limit.
+///
+/// Those of the caller's project hold also where it goes to another directory.
+fn policy(call: &Call<'_>, cwd: &Path, asked: &Asked) -> Result<Policy, Failure> {
+    let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
+    let (here, there) = (call.desk.project(call.caller), outlast_lib::project(cwd));
+    let projects = [Path::new(&here), Path::new(&there)];
+    let policy = Policy::of(call.rules.as_ref(), &projects).map_err(refused)?;
+    policy.check_command(&asked.command).map_err(refused)?;
+    for (name, _) in &asked.env {
+        policy.check_env(name).map_err(refused)?;
+    }
+    Ok(policy)
 }
 
 /// Refuses a directory that is not there before there is a run.
