@@ -8,6 +8,10 @@ test:
 bench:
     ./scripts/bench
 
+# Real AI hosts from npm, end to end with this build.
+hosts:
+    ./scripts/hosts
+
 # Formats the sources.
 fmt:
     cargo fmt --all

@@ -174,6 +174,33 @@ pub const TOOL_INSTRUCTION_LINES_MAX: usize = 6;
 pub const TOOL_LEAVE_MS: u64 = 600;
 /// How long a call that is half done may then take, in milliseconds.
 pub const TOOL_LAST_CALLS_MS: u64 = 200;
+/// Least time after which a run is worth another look, in milliseconds: models cost more than this.
+pub const POLL_AFTER_MS: u64 = 2_000;
+/// Most time after which it is, in milliseconds: an end is then told within a quarter of a minute.
+pub const POLL_AFTER_MS_MAX: u64 = 15_000;
+/// Part of the time for which nothing changed after which it is: a minute of quiet is the most.
+pub const POLL_QUIET_PARTS: u64 = 4;
+/// Least time between two progress notices of one call, in milliseconds: six a minute look alive.
+pub const PROGRESS_MS: u64 = 10_000;
+/// Resources that one server watches at once. Each holds a thread.
+pub const WATCHES_MAX: usize = 32;
+/// Least time between two notices about one resource, in milliseconds: nobody reads it sooner.
+pub const WATCH_PAUSE_MS: u32 = 500;
+/// How long a host may take to name its roots, in milliseconds: it has them at hand.
+pub const ROOTS_MS: u64 = 2_000;
+/// Roots of a host that are looked at: more than a person opens.
+pub const ROOTS_MAX: usize = 32;
+/// How long a launcher may take until the command executes, in milliseconds: a mount of a slow
+/// network file system included.
+pub const CONTAIN_SETUP_MS: u64 = 10_000;
+/// Room in each private directory for temporary files of a contained run, in bytes of memory.
+pub const CONTAINED_TEMPORARY_BYTES: u64 = 1 << 30;
+/// Directories of a workspace that are looked through for repositories: a few milliseconds.
+pub const PROTECTED_DIRS_MAX: usize = 5_000;
+/// How deep below a workspace repositories are looked for.
+pub const PROTECTED_DEPTH_MAX: usize = 5;
+/// Repositories below a workspace that are protected: each is a few mounts.
+pub const PROTECTED_REPOSITORIES_MAX: usize = 32;
 /// Connections that one HTTP server serves at once; more are told so and closed.
 pub const HTTP_CONNECTIONS_MAX: usize = 256;
 /// Connections over the limit that are told so at once; more are closed without a word.
@@ -206,3 +233,11 @@ pub const HTTP_LIST_RUNS: u64 = 50;
 pub const HTTP_LIST_RUNS_MAX: u64 = 1_000;
 /// Descriptors that an HTTP server asks for: a connection that waits for a run needs six.
 pub const HTTP_FILES_MAX: u64 = 4_096;
+/// The rules file of a project, in bytes: more is no list that a person keeps.
+pub const PROJECT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// Patterns in one list of rules.
+pub const PATTERNS_MAX: usize = 256;
+/// One pattern, in characters: bounds the time of a match with a text of 4 MiB.
+pub const PATTERN_CHARS_MAX: usize = 256;
+/// Patterns that a refusal names: enough to see what would do.
+pub const PATTERNS_NAMED_MAX: usize = 8;

@@ -42,6 +42,8 @@ pub const COMMAND_TEXT: &str = "command";
 
 /// First argument that makes our program a supervisor.
 pub const SUPERVISE: &str = "__supervise";
+/// First argument that makes our program the launcher of a contained command.
+pub const CONTAIN: &str = "__contain";
 /// Name under which a supervisor shows in process lists.
 pub const PROCESS: &str = "outlast";
 /// Environment variable that tells a process which run it belongs to.

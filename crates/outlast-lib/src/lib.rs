@@ -36,10 +36,10 @@ pub use find::FindError;
 pub use list::{Counts, Damage, ListQuery, Listing};
 pub use notices::NoticeScope;
 pub use outlast_journal::{
-    CommandLine, Event, Gap, Kind, LeftoverRecord, Leftovers, Lifetime, Limits, Origin,
-    OutputRecord, Posture, ProcessRef, Record, Request, RequestError, RunId, Seq, Shell,
-    ShortRecord, Spec, Status, Stdin, StopCause, Survives, Timestamp, error::Advice, limits,
-    shortest_unique,
+    CommandLine, Containment, Event, Gap, Git, Guarantee, Kind, LeftoverRecord, Leftovers,
+    Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef, Record,
+    Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
+    Survives, Tier, Timestamp, error::Advice, limits, shortest_unique,
 };
 pub use read::{EventPage, ReadError};
 pub use reindex::Reindexed;
@@ -52,5 +52,5 @@ pub use hear::{HearQuery, Heard};
 pub use outlast_supervisor::init_supervisor;
 pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
 pub use send::SendError;
-pub use start::{Begun, StartError, project};
+pub use start::{Begun, ContainError, StartError, project};
 pub use wait::{Matched, WaitError, WaitQuery, Waited};

@@ -1,5 +1,6 @@
 //! What the tests of every crate share: a hermetic home, the program run in
-//! it, waits on a condition, and a look at the processes of the machine.
+//! it, waits on a condition, a look at the processes of the machine, and a
+//! model that plays a script.
 //!
 //! Linux only, like the tests that use it. It checks nothing of its own; the
 //! checks of the tree stand in `tests/tidy`.
@@ -7,6 +8,7 @@
 mod eventually;
 mod home;
 pub mod invariants;
+pub mod model;
 mod processes;
 mod program;
 

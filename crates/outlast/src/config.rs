@@ -1,9 +1,13 @@
-//! The configuration file: limits that a user sets, each with where it comes from.
+//! The configuration file: limits that a user sets, each with where it comes from, and the rules
+//! for what hosts may start, which `policy` reads.
 //!
 //! A key that is not known is an error, never ignored: a limit that was meant
 //! to hold and does not is worse than a program that will not start.
 
-use crate::values::{duration_ms, size_bytes};
+use crate::{
+    policy::{self, Rules},
+    values::{duration_ms, size_bytes},
+};
 use outlast_journal::{Limits, error::Advice};
 use serde_json::{Value as Json, json};
 use std::{
@@ -30,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) is_there: bool,
     /// Port of `outlast serve`, if it says one.
     pub(crate) serve_port: Option<u16>,
+    /// Rules for what hosts may start, if it has any.
+    pub(crate) rules: Option<Rules>,
     /// Keys that it sets.
     set: Vec<&'static str>,
 }
@@ -136,6 +142,7 @@ impl Config {
         let mut config = Self {
             limits: Limits::default(),
             is_there: text.is_some(),
+            rules: None,
             path,
             serve_port: None,
             set: Vec::new(),
@@ -158,6 +165,10 @@ impl Config {
             };
             if name == SERVE.0 {
                 self.serve_port = serve_port(limits, path)?;
+                continue;
+            }
+            if name == policy::TABLE {
+                self.rules = Some(Rules::read(path, limits)?);
                 continue;
             }
             if name != TABLE {
@@ -228,7 +239,7 @@ fn unknown(file: PathBuf, key: &str) -> ConfigError {
 }
 
 /// Returns a value as it would be typed, near enough for a message.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| value.type_str().to_owned())
 }
 
@@ -259,7 +270,7 @@ fn time(value: &Value) -> Option<u64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53 ms")]
-fn seconds(ms: u64) -> f64 {
+pub(crate) fn seconds(ms: u64) -> f64 {
     ms as f64 / 1_000.0
 }
 
@@ -319,6 +330,13 @@ impl Advice for ConfigError {
         match self {
             Self::Read { .. } => "make it readable for you, or remove it".to_owned(),
             Self::Form { .. } => "mend the line, or remove the file".to_owned(),
+            Self::Key { key, .. } if key.starts_with("policy.") => {
+                format!(
+                    "the table [{}] may have {}",
+                    policy::TABLE,
+                    policy::KEYS.join(", ")
+                )
+            }
             Self::Key { .. } => {
                 let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
                 let (serve, key) = SERVE;

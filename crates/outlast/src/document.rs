@@ -210,6 +210,8 @@ pub(crate) struct Configuration<'a> {
     is_there: bool,
     store: String,
     limits: Limits<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<serde_json::Map<String, Value>>,
 }
 
 /// Limits by name, in the order in which they are shown.
@@ -231,6 +233,12 @@ impl<'a> Configuration<'a> {
             is_there: config.is_there,
             store: store.to_string_lossy().into_owned(),
             limits: Limits(settings),
+            policy: config.rules.as_ref().map(|rules| {
+                let settings = rules.settings().into_iter();
+                settings
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect()
+            }),
         }
     }
 }

@@ -14,6 +14,7 @@ mod interrupt;
 mod look;
 mod mcp;
 mod page;
+mod policy;
 #[cfg(test)]
 mod sample;
 mod screen;

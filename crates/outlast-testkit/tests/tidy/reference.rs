@@ -22,7 +22,8 @@ const RECORDS: &[(&str, &[&str])] = &[
         &["Record", "OutputRecord", "LeftoverRecord", "Gap", "Event"],
     ),
     ("event.rs", &["Usage", "Failure"]),
-    ("spec.rs", &["Shell", "Origin", "Posture", "Survives"]),
+    ("spec.rs", &["Shell", "Origin", "Survives"]),
+    ("posture.rs", &["Posture", "LimitBound"]),
 ];
 
 fn source(path: &str) -> String {
@@ -191,6 +192,13 @@ fn every_key_of_the_configuration_is_explained() {
         names.len(),
         fields(&self::source("outlast-journal/src/limits.rs"), "Limits").len()
     );
+    let rules = self::source("outlast/src/policy/rules.rs");
+    let keys = rules
+        .lines()
+        .find(|line| line.starts_with("pub(crate) const KEYS"));
+    let keys = keys.and_then(|line| Some(line.split_once('=')?.1));
+    let keys = keys.expect("the keys of the rules").split('"').skip(1);
+    let names: BTreeSet<&str> = names.into_iter().chain(keys.step_by(2)).collect();
     assert_named(
         "configuration.md",
         &names.iter().copied().collect::<Vec<_>>(),

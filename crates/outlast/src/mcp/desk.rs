@@ -3,10 +3,12 @@
 //! It holds only what the process was started with. The store is opened for
 //! each call, so that a server that runs for days sees it as it is.
 
+use super::{roots, wire::Caller};
 use crate::{
     config::Config,
     failure::{Failure, exit},
     look::clean,
+    policy::Rules,
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
@@ -29,7 +31,9 @@ const LABEL_CHARS: usize = 60;
 #[derive(Debug)]
 pub(super) struct Desk {
     surroundings: Surroundings,
-    /// The project's root, to which runs belong.
+    /// The directory in which the host works, as far as the server's start tells.
+    base: PathBuf,
+    /// The root of the project there, to which runs belong.
     project: String,
     /// Session that all calls count for, where one was named at the start.
     session: Option<String>,
@@ -37,17 +41,6 @@ pub(super) struct Desk {
     is_shared: bool,
     /// Runs started so far.
     starts: AtomicU64,
-}
-
-/// Who calls, as far as the host says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Caller {
-    /// Name of the host.
-    pub(super) host: Option<String>,
-    /// The host's own session.
-    pub(super) session: Option<String>,
-    /// The host's own thread.
-    pub(super) thread: Option<String>,
 }
 
 impl Desk {
@@ -68,10 +61,27 @@ impl Desk {
         Ok(Self {
             surroundings: surroundings.clone(),
             project: project(&base),
+            base,
             session,
             is_shared: false,
             starts: AtomicU64::new(0),
         })
+    }
+
+    /// Returns whether it matters in which directories a host works: not if it told at the start,
+    /// and not where hosts come and go.
+    pub(super) fn wants_roots(&self) -> bool {
+        !self.is_shared && self.surroundings.host_project.is_none()
+    }
+
+    /// Returns the root of the project that a call is about.
+    pub(super) fn project(&self, caller: &Caller) -> String {
+        let base = if self.wants_roots() {
+            roots::base(&caller.roots, &self.base)
+        } else {
+            None
+        };
+        base.map_or_else(|| self.project.clone(), |base| project(&base))
     }
 
     /// Makes the desk of a server that many hosts share, with this `--session`.
@@ -110,15 +120,13 @@ impl Desk {
         self.is_shared
     }
 
-    /// Returns the project's root.
-    pub(super) fn project(&self) -> &str {
-        &self.project
-    }
-
     /// Returns the directory to run in.
-    pub(super) fn cwd(&self, asked: Option<&str>) -> PathBuf {
-        let root = PathBuf::from(&self.project);
-        asked.map_or(root.clone(), |asked| root.join(asked))
+    pub(super) fn cwd(&self, caller: &Caller, asked: Option<&str>) -> PathBuf {
+        let root = PathBuf::from(self.project(caller));
+        match asked {
+            Some(asked) => root.join(asked),
+            None => root,
+        }
     }
 
     /// Returns the host's own session, if it told one to this process.
@@ -130,10 +138,8 @@ impl Desk {
     pub(super) fn session(&self, caller: &Caller) -> String {
         let named = self.session.as_ref();
         let named = named.or(caller.session.as_ref());
-        named
-            .or(caller.thread.as_ref())
-            .unwrap_or(&self.project)
-            .clone()
+        let named = named.or(caller.thread.as_ref());
+        named.cloned().unwrap_or_else(|| self.project(caller))
     }
 
     /// Opens the store as it is now.
@@ -142,10 +148,20 @@ impl Desk {
     ///
     /// Fails as the configuration and `Store::open` do.
     pub(super) fn open(&self) -> Result<Store, Failure> {
+        self.open_with_rules().map(|(store, _)| store)
+    }
+
+    /// Opens the store as it is now, and brings the user's rules for what may be started.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::open`] does.
+    pub(super) fn open_with_rules(&self) -> Result<(Store, Option<Rules>), Failure> {
         let failed = |error: &dyn Advice| Failure::new(error, exit::ERROR);
         let config = Config::load(self.surroundings.config()).map_err(|error| failed(&error))?;
         let root = self.surroundings.store().map_err(|error| failed(&error))?;
-        Store::open(&root, config.limits).map_err(|error| failed(&error))
+        let store = Store::open(&root, config.limits).map_err(|error| failed(&error))?;
+        Ok((store, config.rules))
     }
 
     /// Returns what a model is told at first: what goes on here, and what ended unseen.

@@ -1,16 +1,22 @@
 //! `outlast mcp`: the background tools on stdio, for any host that speaks MCP.
 //!
-//! `wire` and `http` alone know the protocol and its crate. A call comes from there as a
-//! tool with its arguments, and goes back as one JSON object. Nothing is kept
-//! between two calls: any process answers for any run of the store.
+//! `wire` alone knows the protocol and its crate. A call comes from there as a
+//! tool with its arguments, and goes back as one JSON object; `offer` is where
+//! the two meet. Nothing is kept between two calls: any process answers for
+//! any run of the store.
 
 mod act;
 mod answer;
 mod arguments;
 mod desk;
 mod http;
+mod keys;
+mod offer;
 mod read;
+mod resources;
+mod roots;
 mod run;
+mod task;
 mod tools;
 mod wait;
 mod wire;
@@ -38,10 +44,11 @@ pub(crate) fn serve(surroundings: &Surroundings, arguments: McpArguments) -> Res
         .map_err(|error| Failure::new(&error, exit::ERROR))?;
     let runtime = Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(limits::TOOL_WAITS_MAX + SHORT_CALLS_MAX)
+        .max_blocking_threads(limits::TOOL_WAITS_MAX + limits::WATCHES_MAX + SHORT_CALLS_MAX)
         .build()
         .map_err(|error| no_runtime(&error))?;
     let outcome = runtime.block_on(wire::serve(Arc::new(desk)));
+    let outcome = outcome.map_err(|error| Failure::new(&error, exit::ERROR));
     // A start that is half done may finish; what waits is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(limits::TOOL_LAST_CALLS_MS));
     outcome?;

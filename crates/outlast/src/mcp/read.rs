@@ -9,7 +9,7 @@ use crate::{
     failure::{Failure, exit},
     surface::read_failure,
 };
-use outlast_lib::{ListQuery, OutputFrom, OutputPage, OutputQuery, Record, Status, limits};
+use outlast_lib::{ListQuery, OutputFrom, OutputPage, OutputQuery, Record, Status, Store, limits};
 use serde_json::Value;
 
 /// Attempts to make a text fit whose characters double as JSON.
@@ -85,7 +85,7 @@ fn list_query(
     let limit = limit.unwrap_or(limits::TOOL_LIST_RUNS);
     let limit = clamp(notices, "limit", limit, 1, limits::TOOL_LIST_RUNS_MAX);
     Ok(ListQuery {
-        project: (!all).then(|| call.desk.project().to_owned()),
+        project: (!all).then(|| call.desk.project(call.caller)),
         statuses: statuses.to_vec(),
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
         ..ListQuery::default()
@@ -105,12 +105,22 @@ pub(super) fn output(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answe
     };
     let record = call.store.record(&id);
     let record = record.map_err(|error| read_failure(&error))?;
+    about(&call.store, &record, &query, notices)
+}
+
+/// Returns the answer about a run with a part of its output.
+pub(super) fn about(
+    store: &Store,
+    record: &Record,
+    query: &OutputQuery,
+    notices: Vec<String>,
+) -> Result<Answer, Failure> {
     let answer = Answer::fine()
-        .with("id", id.as_str())
-        .telling(&record)
+        .with("id", record.id.as_str())
+        .telling(record)
         .with_some("exit_rule", record.exit_rule.clone())
         .with_some("summary", record.summary.clone());
-    with_output(call, answer, &record, &query, notices)
+    with_output(store, answer, record, query, notices)
 }
 
 /// Returns the query for the newest part, of the default size.
@@ -148,13 +158,13 @@ fn output_query(
 
 /// Adds a part of the output to an answer about a run, and the message to its end.
 pub(super) fn with_output(
-    call: &Call<'_>,
+    store: &Store,
     answer: Answer,
     record: &Record,
     query: &OutputQuery,
     notices: Vec<String>,
 ) -> Result<Answer, Failure> {
-    let page = fitting(call, record, query)?;
+    let page = fitting(store, record, query)?;
     let mut answer = answer;
     if record.status.is_ended() && !answer.told.contains(&record.id) {
         answer.told.push(record.id);
@@ -175,12 +185,12 @@ pub(super) fn with_output(
 }
 
 /// Returns a page that is no more than a quarter longer as JSON than its text may be.
-fn fitting(call: &Call<'_>, record: &Record, query: &OutputQuery) -> Result<OutputPage, Failure> {
+fn fitting(store: &Store, record: &Record, query: &OutputQuery) -> Result<OutputPage, Failure> {
     let json_max = query.bytes_max.saturating_mul(5) / 4;
     let mut query = query.clone();
     let mut attempts = 0;
     loop {
-        let page = call.store.output(&record.id, &query);
+        let page = store.output(&record.id, &query);
         let page = page.map_err(|error| Failure::new(&error, exit::USAGE))?;
         let json_bytes = Value::from(page.text.as_str()).to_string().len();
         attempts += 1;

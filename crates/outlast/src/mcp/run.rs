@@ -3,17 +3,18 @@
 use super::{
     answer::{Answer, seconds},
     arguments::{ArgumentError, Arguments, clamp},
-    read,
+    keys, read,
     tools::{Call, bad},
 };
 use crate::{
     failure::{Failure, exit},
+    policy::{Policy, PolicyError},
     surface::read_failure,
-    values::{Network, network},
+    values::network,
 };
 use outlast_lib::{
-    Begun, CommandLine, Leftovers, Lifetime, Origin, Record, Request, StartError, Status, Stdin,
-    WaitQuery, limits,
+    Begun, CommandLine, Leftovers, Lifetime, Network, Origin, Record, Request, StartError, Status,
+    Stdin, WaitQuery, limits,
 };
 use outlast_supervisor::process;
 use std::{env, path::Path};
@@ -33,11 +34,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
         0,
         limits::TOOL_WAIT_SECS,
     );
-    let request = request(call, asked)?;
-    let begun = call
-        .store
-        .start(&request)
-        .map_err(|error| start_failure(&error))?;
+    let begun = start(call, request(call, asked, &mut notices)?)?;
     if !begun.is_replayed {
         call.desk.note_start();
     }
@@ -55,9 +52,25 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
     notices.extend(begun.notices.iter().cloned());
     let answer = head(&begun, &record, notices);
     if wait_secs > 0 && record.status.is_ended() {
-        return read::with_output(call, answer, &record, &read::newest(), Vec::new());
+        return read::with_output(&call.store, answer, &record, &read::newest(), Vec::new());
     }
     Ok(answer.with("message", message(&begun, &record)))
+}
+
+/// Starts a run. Without a key of the caller's own, the host's id of the call is one.
+fn start(call: &Call<'_>, request: Request) -> Result<Begun, Failure> {
+    let mut request = request;
+    let is_own = request.idempotency_key.is_some();
+    if !is_own {
+        request.idempotency_key = keys::of_call(call.caller);
+    }
+    let mut begun = call.store.start(&request);
+    // Two requests are two calls, whatever their host calls them.
+    if !is_own && matches!(begun, Err(StartError::KeyConflict { .. })) {
+        request.idempotency_key = None;
+        begun = call.store.start(&request);
+    }
+    begun.map_err(|error| start_failure(&error))
 }
 
 fn head(begun: &Begun, record: &Record, notices: Vec<String>) -> Answer {
@@ -82,7 +95,9 @@ fn message(begun: &Begun, record: &Record) -> String {
     let id = begun.id;
     let what = match (begun.is_replayed, record.status) {
         (true, status) => {
-            format!("Nothing new was started: this key belongs to run {id}, {status}.")
+            format!(
+                "Nothing new was started: this call, or its key, had started run {id}, {status}."
+            )
         }
         (false, Status::Queued) => "Waits for a place, then starts by itself.".to_owned(),
         (false, Status::Running) if record.lifetime == Lifetime::Session => {
@@ -192,13 +207,14 @@ fn check_containment(from: &mut Arguments) -> Result<(), ArgumentError> {
     }
 }
 
-fn request(call: &Call<'_>, asked: Asked) -> Result<Request, Failure> {
+fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<Request, Failure> {
     // A connection is no holder: it ends with each answer, and the server with no session.
     if asked.lifetime == Lifetime::Session && call.desk.is_shared() {
         return Err(bad(&ArgumentError::LifetimeOverHttp));
     }
-    let cwd = call.desk.cwd(asked.cwd.as_deref());
+    let cwd = call.desk.cwd(call.caller, asked.cwd.as_deref());
     check_directory(&cwd).map_err(|error| bad(&error))?;
+    let policy = policy(call, &cwd, &asked)?;
     let command = CommandLine::Shell {
         text: asked.command,
         // Hosts give their servers a poor environment.
@@ -211,6 +227,8 @@ fn request(call: &Call<'_>, asked: Asked) -> Result<Request, Failure> {
         Some(secs) => secs.saturating_mul(1_000),
         None => call.store.limits().tool_timeout_ms,
     };
+    let (timeout_ms, notice) = policy.timeout_ms(timeout_ms);
+    notices.extend(notice);
     Ok(Request {
         environment: env::vars_os().collect(),
         env_set: asked.env,
@@ -232,6 +250,21 @@ fn request(call: &Call<'_>, asked: Asked) -> Result<Request, Failure> {
         },
         ..Request::new(command, cwd)
     })
+}
+
+/// Returns the rules for a start, which it has passed but for its time limit.
+///
+/// Those of the caller's project hold also where it goes to another directory.
+fn policy(call: &Call<'_>, cwd: &Path, asked: &Asked) -> Result<Policy, Failure> {
+    let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
+    let (here, there) = (call.desk.project(call.caller), outlast_lib::project(cwd));
+    let projects = [Path::new(&here), Path::new(&there)];
+    let policy = Policy::of(call.rules.as_ref(), &projects).map_err(refused)?;
+    policy.check_command(&asked.command).map_err(refused)?;
+    for (name, _) in &asked.env {
+        policy.check_env(name).map_err(refused)?;
+    }
+    Ok(policy)
 }
 
 /// Refuses a directory that is not there before there is a run.

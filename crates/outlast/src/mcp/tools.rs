@@ -4,10 +4,14 @@ use super::{
     act,
     answer::Answer,
     arguments::{ArgumentError, Arguments},
-    desk::{self, Caller, Desk},
+    desk::{self, Desk},
     read, run, wait,
+    wire::Caller,
 };
-use crate::failure::{Failure, exit};
+use crate::{
+    failure::{Failure, exit},
+    policy::Rules,
+};
 use outlast_lib::{FindError, RunId, Store, limits};
 use serde_json::{Map, Value};
 use std::{os::fd::BorrowedFd, sync::LazyLock};
@@ -78,6 +82,8 @@ pub(super) struct Call<'a> {
     pub(super) desk: &'a Desk,
     pub(super) caller: &'a Caller,
     pub(super) store: Store,
+    /// The user's rules for what may be started.
+    pub(super) rules: Option<Rules>,
     /// Readable once nobody waits for the answer any more.
     pub(super) interrupt: BorrowedFd<'a>,
 }
@@ -89,7 +95,10 @@ impl Call<'_> {
     ///
     /// Fails when it means several, and when the runs cannot be looked through.
     pub(super) fn find(&self, typed: &str) -> Result<Option<RunId>, Failure> {
-        match self.store.find(typed, Some(self.desk.project())) {
+        match self
+            .store
+            .find(typed, Some(&self.desk.project(self.caller)))
+        {
             Ok(id) => Ok(Some(id)),
             Err(FindError::NotFound { .. }) => Ok(None),
             Err(error) => Err(Failure::new(&error, exit::ERROR)),
@@ -117,10 +126,12 @@ fn try_answer(
     interrupt: BorrowedFd<'_>,
 ) -> Result<Answer, Failure> {
     let mut arguments = tool.arguments(given).map_err(|error| bad(&error))?;
+    let (store, rules) = desk.open_with_rules()?;
     let call = Call {
         desk,
         caller,
-        store: desk.open()?,
+        store,
+        rules,
         interrupt,
     };
     let mut answer = match tool {

@@ -5,13 +5,14 @@ use crate::{
     document::Configuration,
     failure::{Stop, exit},
     look::pad,
+    policy,
     surface::Surface,
 };
 
 /// Columns of the names.
 const NAME_COLUMNS: usize = 18;
 
-/// Prints the paths and each limit with where it comes from.
+/// Prints the paths, each limit with where it comes from, and the rules for hosts.
 pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result<u8, Stop> {
     let config = surface.config()?;
     let store = surface.root()?;
@@ -38,6 +39,16 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
             "{}{value}# {source}",
             pad(setting.name, NAME_COLUMNS)
         ));
+    }
+    if let Some(rules) = &config.rules {
+        lines.push(String::new());
+        lines.push(format!("[{}]", policy::TABLE));
+        let settings = rules.settings();
+        lines.extend(
+            settings
+                .iter()
+                .map(|(name, value)| format!("{}= {value}", pad(name, NAME_COLUMNS))),
+        );
     }
     lines.push(String::new());
     surface.screen.print(&lines.join("\n"))?;

@@ -124,6 +124,27 @@ impl Client {
         Some(serde_json::from_str(&line).expect("each line is a message"))
     }
 
+    /// Sends a request of the revision without sessions and returns the whole answer.
+    #[track_caller]
+    pub(crate) fn modern(&mut self, extensions: &Value, method: &str, params: Value) -> Value {
+        let id = self.send_modern(extensions, method, params);
+        self.answer(id)
+    }
+
+    /// Sends a request of the revision without sessions, of a client with these extensions.
+    pub(crate) fn send_modern(&mut self, extensions: &Value, method: &str, params: Value) -> u64 {
+        let mut params = params;
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test-host", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions},
+        });
+        let fields = meta.as_object().expect("an object").clone();
+        let given = params["_meta"].as_object().cloned().unwrap_or_default();
+        params["_meta"] = fields.into_iter().chain(given).collect();
+        self.send(method, params)
+    }
+
     /// Calls a tool.
     #[track_caller]
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Reply {

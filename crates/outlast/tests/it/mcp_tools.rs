@@ -64,9 +64,18 @@ fn the_version_without_a_session_is_discovered_and_answered() {
 fn the_list_of_tools_is_small_and_says_what_each_does_to_the_world() {
     let ground = Ground::new();
     let mut client = Client::open(&ground);
-    let answer = client.request("tools/list", json!({}));
+    let mut answer = client.request("tools/list", json!({}));
     let bytes = answer["result"].to_string().len();
-    assert!(bytes <= 8 << 10, "{bytes} bytes");
+    assert!(
+        bytes <= 12 << 10,
+        "{bytes} bytes with the schemas of answers"
+    );
+    for tool in answer["result"]["tools"].as_array_mut().expect("tools") {
+        let fields = tool.as_object_mut().expect("an object");
+        assert!(fields.remove("outputSchema").is_some());
+    }
+    let bytes = answer["result"].to_string().len();
+    assert!(bytes <= 8 << 10, "{bytes} bytes without them");
     let tools = answer["result"]["tools"].as_array().expect("tools");
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, NAMES);
@@ -162,6 +171,67 @@ fn a_run_is_started_waited_for_and_read() {
     assert_eq!(rest["output"], "last\n");
     let found = client.fine("background_output", json!({"id": id, "grep": "^la"}));
     assert_eq!(found["output"], "last\n");
+}
+
+/// Returns the field of an answer that its schema does not know or has with another type.
+fn misfit(schema: &Value, answer: &Value) -> Option<String> {
+    let properties = schema["properties"].as_object().expect("properties");
+    let type_of = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let mut fields = answer.as_object().expect("an object").iter();
+    let wrong = fields.find(|(name, value)| match properties.get(*name) {
+        None => *name != "ended_unseen",
+        Some(property) => {
+            let allowed = &property["type"];
+            let found = json!(type_of(value));
+            let is_one = allowed.as_array().is_some_and(|all| all.contains(&found));
+            let is_number = *allowed == "number" && value.is_number();
+            *allowed != found && !is_one && !is_number
+        }
+    });
+    wrong.map(|(name, _)| name.clone())
+}
+
+#[test]
+fn every_answer_is_as_its_schema_says() {
+    let ground = Ground::new();
+    let mut client = Client::open(&ground);
+    let list = client.request("tools/list", json!({}));
+    let tools = list["result"]["tools"].as_array().expect("tools").clone();
+    let live = client.run(json!({"command": "cat", "stdin": "pipe", "timeout_secs": 4_000_000}));
+    let done = client.run(json!({"command": "seq 9000 | head -n 5000 | cat", "wait_secs": 45}));
+    let calls = [
+        ("run", json!({"command": "echo x", "wait_secs": 90})),
+        ("run", json!({"command": "true", "timeout_secs": 0})),
+        ("run", json!({"command": 5})),
+        ("list", json!({"limit": 1})),
+        ("output", json!({"id": done})),
+        ("output", json!({"id": live, "max_bytes": 1_000_000})),
+        ("output", json!({"id": "nonesuch"})),
+        ("wait", json!({"ids": [live, "nonesuch"], "wait_secs": 0})),
+        (
+            "wait",
+            json!({"ids": [done], "until_output": "1", "wait_secs": 900}),
+        ),
+        ("send", json!({"id": live, "text": "x", "eof": true})),
+        ("cancel", json!({"id": "nonesuch"})),
+        ("cancel", json!({"id": live})),
+        ("cancel", json!({"id": done})),
+    ];
+    for (name, arguments) in calls {
+        let name = format!("background_{name}");
+        let tool = tools.iter().find(|tool| tool["name"] == name.as_str());
+        let schema = &tool.expect("a tool")["outputSchema"];
+        let reply = client.call(&name, arguments);
+        assert_eq!(misfit(schema, &reply.object), None, "{reply:#?}");
+        assert_eq!(schema["required"], json!(["ok"]));
+    }
 }
 
 #[test]

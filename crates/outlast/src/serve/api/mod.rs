@@ -207,7 +207,7 @@ pub(super) fn answer(mcp: &Endpoint, act: Act, asked: &Asked<'_>) -> Result<Answ
 ///
 /// Fails when it means none, or several.
 pub(super) fn find(mcp: &Endpoint, store: &Store, typed: &str) -> Result<RunId, Failure> {
-    store.find(typed, Some(mcp.project())).map_err(|error| {
+    store.find(typed, Some(&mcp.project())).map_err(|error| {
         let is_none = matches!(error, FindError::NotFound { .. });
         Failure::new(&error, if is_none { exit::NO_RUN } else { exit::ERROR })
     })

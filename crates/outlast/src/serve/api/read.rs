@@ -254,7 +254,7 @@ pub(super) fn notices(call: &Call<'_>) -> Result<Answer, Failure> {
         }
     };
     let scope = scope(&mut arguments).map_err(|error| bad(&error))?;
-    let scope = scope.unwrap_or_else(|| NoticeScope::Project(call.mcp.project().to_owned()));
+    let scope = scope.unwrap_or_else(|| NoticeScope::Project(call.mcp.project()));
     let untold = call.store.notices(&scope, limit);
     let untold = untold.map_err(|error| read_failure(&error))?;
     let document = Notices {

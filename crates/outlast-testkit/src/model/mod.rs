@@ -1,0 +1,259 @@
+//! A model that plays a script, over real HTTP on loopback.
+//!
+//! Hosts and agents are pointed at `ScriptedModel::url` as if it were a
+//! provider. It speaks OpenAI responses and chat, Anthropic messages and Gemini,
+//! streamed or whole. Each request that offers tools gets the script's next
+//! turn; one without is a side question of the host (a title, a summary) and
+//! gets a line of text. What was asked is kept, so that a test can look at it.
+
+mod asked;
+mod http;
+mod script;
+mod wire;
+
+pub use asked::{Asked, ToolResult};
+pub use script::{Gate, Script, Turn};
+pub use wire::Wire;
+
+use std::{
+    collections::VecDeque,
+    io::{self, BufReader},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use crate::eventually;
+use http::{Answer, Http};
+use script::Step;
+use serde_json::json;
+
+/// What a side question is answered.
+const ASIDE: &str = "An aside";
+
+/// A server on loopback that answers as a model would, with what its script says.
+///
+/// It serves until it is dropped.
+pub struct ScriptedModel {
+    address: SocketAddr,
+    stage: Arc<Mutex<Stage>>,
+}
+
+/// What is to be said, and what was asked.
+#[derive(Default)]
+struct Stage {
+    script: VecDeque<Step>,
+    /// How many turns were given since the start.
+    given: usize,
+    asked: Vec<Asked>,
+    /// What went wrong: the script and the requests did not fit.
+    faults: Vec<String>,
+    is_closed: bool,
+    open: Vec<TcpStream>,
+}
+
+impl ScriptedModel {
+    /// Starts a model that has nothing to say yet.
+    ///
+    /// # Panics
+    /// Panics when nothing can be served on loopback.
+    #[expect(
+        clippy::new_without_default,
+        reason = "it opens a socket, which is more than a default value"
+    )]
+    pub fn new() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback is there");
+        let address = listener.local_addr().expect("it is bound");
+        let stage = Arc::new(Mutex::new(Stage::default()));
+        let of_thread = Arc::clone(&stage);
+        thread::spawn(move || accept(&listener, &of_thread));
+        Self { address, stage }
+    }
+
+    /// Adds a script to what is still to be said.
+    pub fn play(&self, script: Script) {
+        lock(&self.stage).script.extend(script.steps);
+    }
+
+    /// Returns the address without a path, such as `http://127.0.0.1:4711`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Returns every request of a known wire so far, side questions included.
+    pub fn asked(&self) -> Vec<Asked> {
+        lock(&self.stage).asked.clone()
+    }
+
+    /// Returns the requests that got a turn, in the order of the script.
+    pub fn turns(&self) -> Vec<Asked> {
+        let mut asked = self.asked();
+        asked.retain(|asked| asked.turn.is_some());
+        asked
+    }
+
+    /// Returns once the script's turn of this number was asked for; the first is 0.
+    ///
+    /// # Panics
+    /// Panics when it was not within `limit`, with what went wrong so far.
+    #[track_caller]
+    pub fn wait_for_turn(&self, number: usize, limit: Duration) {
+        let what = format!("turn {number} is asked for");
+        eventually(&what, limit, || {
+            let stage = lock(&self.stage);
+            assert!(stage.faults.is_empty(), "{:#?}", stage.faults);
+            stage.given > number
+        });
+    }
+
+    /// Asserts that the whole script was played and nothing else was asked.
+    ///
+    /// # Panics
+    /// Panics with what went wrong, and when turns are left.
+    #[track_caller]
+    pub fn assert_played(&self) {
+        let stage = lock(&self.stage);
+        assert!(stage.faults.is_empty(), "{:#?}", stage.faults);
+        let left = stage.script.len();
+        assert_eq!(left, 0, "{left} turns are left of {}", stage.given + left);
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        let open = {
+            let mut stage = lock(&self.stage);
+            stage.is_closed = true;
+            std::mem::take(&mut stage.open)
+        };
+        for connection in open {
+            // One that the other side has left is closed already.
+            connection.shutdown(Shutdown::Both).ok();
+        }
+        // Wakes the thread that accepts, which then sees that it is over.
+        TcpStream::connect(self.address).ok();
+    }
+}
+
+/// The stage, also after a thread has panicked: what it noted still counts.
+fn lock(stage: &Mutex<Stage>) -> MutexGuard<'_, Stage> {
+    stage.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn accept(listener: &TcpListener, stage: &Arc<Mutex<Stage>>) {
+    for connection in listener.incoming().map_while(Result::ok) {
+        {
+            let mut stage = lock(stage);
+            if stage.is_closed {
+                return;
+            }
+            stage.open.extend(connection.try_clone());
+        }
+        let stage = Arc::clone(stage);
+        thread::spawn(move || {
+            // A connection that breaks is the other side's to notice.
+            converse(&connection, &stage).ok();
+            // Its clone on the stage would keep it open.
+            connection.shutdown(Shutdown::Both).ok();
+        });
+    }
+}
+
+/// Answers the requests of one connection until it is closed or cut.
+fn converse(connection: &TcpStream, stage: &Mutex<Stage>) -> io::Result<()> {
+    connection.set_nodelay(true)?;
+    let mut reader = BufReader::new(connection);
+    while let Some(request) = http::read(&mut reader, connection)? {
+        let answer = answer(&request, stage);
+        if !answer.write(connection, request.method == "HEAD")? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn answer(request: &Http, stage: &Mutex<Stage>) -> Answer {
+    let Some(wire) = Wire::of(request) else {
+        return beside(request);
+    };
+    let asked = match Asked::read(wire, request) {
+        Ok(asked) => asked,
+        Err(fault) => return note(stage, fault),
+    };
+    let step = if asked.is_aside() {
+        None
+    } else {
+        let Some(step) = lock(stage).script.pop_front() else {
+            let tools = asked.results.len();
+            return note(
+                stage,
+                format!("asked after the script's end, {tools} results"),
+            );
+        };
+        Some(step)
+    };
+    match step {
+        None => {
+            lock(stage).asked.push(asked.clone());
+            wire.answer(&asked, &Turn::text(asked.aside_text(ASIDE)))
+                .unwrap_or_else(|fault| note(stage, fault))
+        }
+        Some(step) => give(step, asked, stage),
+    }
+}
+
+/// Gives a turn of the script.
+fn give(step: Step, mut asked: Asked, stage: &Mutex<Stage>) -> Answer {
+    // A test's closure may assert; its words must reach the test.
+    let turn = match catch_unwind(AssertUnwindSafe(|| step(&asked))) {
+        Ok(turn) => turn,
+        Err(panic) => return note(stage, words_of(&*panic)),
+    };
+    {
+        let mut stage = lock(stage);
+        asked.turn = Some(stage.given);
+        stage.given += 1;
+        stage.asked.push(asked.clone());
+    }
+    if let Some(gate) = &turn.held_at {
+        gate.wait();
+    }
+    asked
+        .wire
+        .answer(&asked, &turn)
+        .unwrap_or_else(|fault| note(stage, fault))
+}
+
+/// Notes what went wrong and says it, so that the host stops as well.
+fn note(stage: &Mutex<Stage>, fault: String) -> Answer {
+    let answer = Answer::refusal(400, &fault);
+    lock(stage).faults.push(fault);
+    answer
+}
+
+fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a turn of the script panicked").to_owned()
+}
+
+/// Answers what hosts ask beside their turns: who is there, which models, how many tokens.
+fn beside(request: &Http) -> Answer {
+    let path = request.path.as_str();
+    if path.ends_with("/count_tokens") {
+        return Answer::document(json!({"input_tokens": 10}));
+    }
+    if path.contains(":countTokens") {
+        return Answer::document(json!({"totalTokens": 10}));
+    }
+    if request.method == "GET" {
+        let model = json!({"id": "scripted", "object": "model"});
+        return Answer::document(json!({"object": "list", "data": [model], "models": []}));
+    }
+    Answer::document(json!({}))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! The desk as a server's offer: tools by their names, runs as tasks.
+
+use super::{
+    answer::Answer,
+    desk::Desk,
+    resources, task,
+    tools::{self, DEFINITIONS, Tool},
+    wire::{
+        self, Call, Caller, Content, Listener, Mark, Offer, Reply, RequestError, Resource, Task,
+    },
+};
+use serde_json::{Map, Value};
+
+/// Characters of an unknown name that an error repeats.
+const SHOWN_CHARS: usize = 80;
+
+impl Offer for Desk {
+    fn definitions(&self) -> &'static str {
+        DEFINITIONS
+    }
+
+    fn instructions(&self) -> String {
+        Self::instructions(self)
+    }
+
+    fn wants_roots(&self) -> bool {
+        Self::wants_roots(self)
+    }
+
+    fn may_wait(&self, call: &Call) -> bool {
+        Tool::named(&call.tool).is_some_and(|tool| tool.may_wait(&call.arguments))
+    }
+
+    fn call(&self, call: Call, listener: &Listener<'_>) -> Result<Reply, RequestError> {
+        let Some(tool) = Tool::named(&call.tool) else {
+            let name: String = call.tool.chars().take(SHOWN_CHARS).collect();
+            return Err(RequestError::params(format!("unknown tool `{name}`")));
+        };
+        let as_task = call.takes_task && tool == Tool::Run && task::fits(&call.arguments);
+        let caller = call.caller;
+        let answer = tools::answer(self, &caller, tool, call.arguments, listener.interrupt);
+        // A task says nothing of other runs, so what the answer would have told is not told.
+        if as_task && let Some(task) = task::begun(self, &answer) {
+            return Ok(Reply::Task(task));
+        }
+        // What nobody is there to hear is told again.
+        if !listener.is_gone() {
+            self.note_told(&caller, &answer.told);
+        }
+        Ok(Reply::Result(result(answer)))
+    }
+
+    fn task(&self, caller: &Caller, id: &str) -> Result<Task, RequestError> {
+        task::now(self, caller, id)
+    }
+
+    fn update_task(
+        &self,
+        _caller: &Caller,
+        id: &str,
+        _answers: Map<String, Value>,
+    ) -> Result<(), RequestError> {
+        // A command asks nothing, so no answer is to anything.
+        task::known(self, id).map(drop)
+    }
+
+    fn cancel_task(&self, caller: &Caller, id: &str) -> Result<(), RequestError> {
+        task::cancel(self, caller, id)
+    }
+
+    fn resources(&self, caller: &Caller) -> Result<Vec<Resource>, RequestError> {
+        resources::list(self, caller)
+    }
+
+    fn templates(&self) -> Vec<Resource> {
+        resources::templates()
+    }
+
+    fn read_resource(&self, caller: &Caller, uri: &str) -> Result<Content, RequestError> {
+        resources::read(self, caller, uri)
+    }
+
+    fn mark(&self, uri: &str) -> Option<Mark> {
+        resources::mark(self, uri)
+    }
+
+    fn watch(
+        &self,
+        uri: &str,
+        mark: Mark,
+        listener: &Listener<'_>,
+        changed: &dyn Fn(),
+    ) -> Result<(), RequestError> {
+        resources::watch(self, (uri, mark), listener, changed)
+    }
+}
+
+/// Returns an answer as the protocol writes it.
+fn result(answer: Answer) -> Map<String, Value> {
+    wire::result(answer.object, answer.is_refusal)
+}

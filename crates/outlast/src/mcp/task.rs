@@ -1,0 +1,180 @@
+//! Runs as tasks of the protocol: one id for both, and the run's directory is the store.
+
+use super::{
+    answer::Answer,
+    desk::Desk,
+    read,
+    wire::{self, Caller, INTERNAL_ERROR, RequestError, Task},
+};
+use crate::{failure::Failure, look::clean, words};
+use outlast_journal::text::cut_chars;
+use outlast_lib::{CancelError, CancelQuery, Record, RunId, Status, Store, Timestamp, limits};
+use outlast_supervisor::clock;
+use serde_json::{Map, Value, json};
+
+/// Milliseconds of a day.
+const DAY_MS: u64 = 24 * 3_600 * 1_000;
+
+/// Returns whether a start with these arguments may be answered with a task.
+///
+/// Not one that waits itself, and not one without a time limit, which would be waited for
+/// without end.
+pub(super) fn fits(arguments: &Map<String, Value>) -> bool {
+    let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
+    let is_endless = given("timeout_secs").is_some_and(|secs| secs.as_f64() == Some(0.0));
+    given("wait_secs").is_none() && !is_endless
+}
+
+/// Returns the task of a run that an answer says was started; `None` where none was.
+pub(super) fn begun(desk: &Desk, answer: &Answer) -> Option<Task> {
+    if answer.is_refusal {
+        return None;
+    }
+    let id = RunId::parse(answer.object.get("id")?.as_str()?).ok()?;
+    let store = desk.open().ok()?;
+    let record = store.record(&id).ok()?;
+    Some(view(&store, &record, Map::new()))
+}
+
+/// Returns a run as a task with what it brought. It counts as read, and its end as told.
+pub(super) fn now(desk: &Desk, caller: &Caller, id: &str) -> Result<Task, RequestError> {
+    let (store, record) = known(desk, id)?;
+    store.mark_read(&record.id);
+    let detail = match word(record.status) {
+        "completed" => one("result", brought(&store, &record)?.into()),
+        "failed" => one("error", failure(&store, &record)),
+        _ => Map::new(),
+    };
+    if record.status.is_ended() {
+        desk.note_told(caller, &[record.id]);
+    }
+    Ok(view(&store, &record, detail))
+}
+
+/// Asks a run to stop. One that has ended stays as it is, with what it left behind.
+pub(super) fn cancel(desk: &Desk, caller: &Caller, id: &str) -> Result<(), RequestError> {
+    let (store, record) = known(desk, id)?;
+    if record.status.is_ended() {
+        return Ok(());
+    }
+    let query = CancelQuery {
+        grace_ms: None,
+        by: Some(caller.host.clone().unwrap_or_else(|| "mcp".to_owned())),
+        no_wait: true,
+    };
+    match store.cancel(&record.id, &query) {
+        Ok(_) => Ok(()),
+        Err(CancelError::Read(_)) => Err(unknown(id)),
+        Err(error) => Err(RequestError::internal(error.to_string())),
+    }
+}
+
+/// Returns the run of this id.
+pub(super) fn known(desk: &Desk, id: &str) -> Result<(Store, Record), RequestError> {
+    let run = RunId::parse(id).map_err(|_| unknown(id))?;
+    let store = desk.open().map_err(|failure| broken(&failure))?;
+    let record = store.record(&run).map_err(|_| unknown(id))?;
+    Ok((store, record))
+}
+
+fn unknown(id: &str) -> RequestError {
+    let id = cut_chars(&clean(id), limits::LABEL_CHARS);
+    RequestError::params(format!(
+        "there is no task `{id}`; `background_list` has the runs of this project"
+    ))
+}
+
+fn broken(failure: &Failure) -> RequestError {
+    RequestError::internal(failure.sentence())
+}
+
+/// Returns the status of a task by that of its run.
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Queued | Status::Running => "working",
+        Status::Completed | Status::Failed | Status::TimedOut => "completed",
+        Status::Cancelled => "cancelled",
+        Status::Interrupted => "failed",
+    }
+}
+
+fn one(name: &str, value: Value) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert(name.to_owned(), value);
+    map
+}
+
+/// Returns the answer of `background_output` as a result; what did not end well is an error.
+fn brought(store: &Store, record: &Record) -> Result<Map<String, Value>, RequestError> {
+    let answer = read::about(store, record, &read::newest(), Vec::new());
+    let answer = answer.map_err(|failure| broken(&failure))?;
+    let is_error = record.status != Status::Completed;
+    Ok(wire::result(answer.object, is_error))
+}
+
+/// Returns the error of a run that was interrupted, with what it had printed.
+fn failure(store: &Store, record: &Record) -> Value {
+    let summary = record.summary.as_deref().unwrap_or("interrupted");
+    let answer = read::about(store, record, &read::newest(), Vec::new()).ok();
+    json!({
+        "code": INTERNAL_ERROR,
+        "message": format!("run {}: {}", record.id, clean(summary)),
+        "data": answer.map(|answer| answer.object),
+    })
+}
+
+fn view(store: &Store, record: &Record, detail: Map<String, Value>) -> Task {
+    let now = clock::now().unix_ms();
+    let created = record.created.unix_ms();
+    let ended = record.ended.map_or(now, Timestamp::unix_ms);
+    // Kept so long after the end; the protocol counts from the beginning.
+    let kept_ms = u64::from(store.limits().retention_days).saturating_mul(DAY_MS);
+    let quiet_ms = now.saturating_sub(record.updated.unix_ms());
+    Task {
+        id: record.id.to_string(),
+        status: word(record.status),
+        detail,
+        message: message(record),
+        created_at: record.created.to_string(),
+        updated_at: record.updated.to_string(),
+        ttl_ms: Some(ended.saturating_sub(created).saturating_add(kept_ms)),
+        poll_ms: poll_ms(quiet_ms),
+    }
+}
+
+/// Returns when another look is worth it: the longer nothing changed, the later.
+fn poll_ms(quiet_ms: u64) -> u64 {
+    let later = quiet_ms / limits::POLL_QUIET_PARTS;
+    later.clamp(limits::POLL_AFTER_MS, limits::POLL_AFTER_MS_MAX)
+}
+
+/// Returns id, state, limit, posture and last line.
+fn message(record: &Record) -> String {
+    let state = match record.exit_code {
+        Some(code) => format!("{} (exit {code})", record.status),
+        None => record.status.to_string(),
+    };
+    let limit = match record.timeout_secs {
+        Some(secs) => format!("limit {}", words::limit(ms(secs))),
+        None => "no limit".to_owned(),
+    };
+    let posture = record.posture.line();
+    let line = record.summary.as_deref().map(clean).unwrap_or_default();
+    let id = record.id;
+    if line.is_empty() {
+        return format!("run {id}: {state}; {limit}; {posture}");
+    }
+    format!("run {id}: {state}; {limit}; {posture}; {line}")
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a time limit is positive and below 2^53 ms"
+)]
+fn ms(secs: f64) -> u64 {
+    (secs * 1_000.0) as u64
+}
+
+#[cfg(test)]
+mod tests;
