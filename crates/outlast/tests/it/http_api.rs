@@ -1,7 +1,7 @@
 //! The JSON API: each verb, what it answers, and what it says to bad input.
 
 use crate::{
-    case_ground::{Ground, SOON},
+    case_ground::{Ground, SOON, write},
     http_client::{Answer, Ask, Server},
     http_schema::DESCRIPTION,
 };
@@ -393,4 +393,33 @@ fn the_server_gives_out_the_description_that_its_answers_are_compared_with() {
     let answer = server.send(&server.get("/api/openapi.json"));
     assert_eq!(answer.header("content-type"), "application/json");
     assert_eq!(answer.json(), *DESCRIPTION);
+}
+
+#[test]
+fn the_rules_for_hosts_hold_over_http_too() {
+    let ground = Ground::new();
+    let folder = ground.home.path().join(".config/outlast");
+    std::fs::create_dir_all(&folder).expect("the home can be filled");
+    let rules = "[policy]\ndeny = [\"*rm -rf*\"]\nenv = [\"CI\"]\ntimeout_max = \"60s\"\n";
+    write(&folder.join("config.toml"), rules);
+    let server = Server::start(&ground);
+    let start = |body: Value| server.send(&server.post("/api/runs", body));
+    for body in [
+        json!({"command": "rm -rf x"}),
+        json!({"argv": ["rm", "-rf", "x"]}),
+        json!({"command": "true", "stop_command": "rm -rf x"}),
+        json!({"command": "true", "env": {"PATH": "x"}}),
+        json!({"command": "true", "secret_env": {"PATH": "x"}}),
+    ] {
+        assert_eq!(
+            start(body.clone()).refusal(),
+            refusal("policy_denied", 403),
+            "{body}"
+        );
+    }
+    assert!(ground.runs().is_empty(), "a refusal leaves no run");
+    let fine = start(json!({"command": "true", "env": {"CI": "1"}})).json();
+    assert_eq!(fine["run"]["timeout_secs"], 60.0);
+    let notice = fine["notices"][0].as_str().expect("it is said");
+    assert!(notice.contains("timeout_max"), "{notice}");
 }
