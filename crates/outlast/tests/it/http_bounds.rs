@@ -178,7 +178,7 @@ fn a_client_that_never_reads_is_closed_and_costs_no_memory() {
     let ask = server
         .get(&format!("/api/runs/{id}/output?max_bytes=1000000"))
         .bytes();
-    let mut lines: Vec<Line> = (0..20).map(|_| server.line()).collect();
+    let mut lines: Vec<Line> = (0..5).map(|_| server.line()).collect();
     let before = memory_kib(&server);
     for line in &mut lines {
         line.socket().set_nonblocking(true).expect("it is a socket");
@@ -187,14 +187,14 @@ fn a_client_that_never_reads_is_closed_and_costs_no_memory() {
             line.write(&ask);
         }
     }
-    let given_up = ms(limits::HTTP_WRITE_MS) + SOON;
+    let given_up = ms(limits::HTTP_WRITE_MS) + SOON * 2;
     eventually("they are closed", given_up, || {
         server.metric("outlast_http_connections ") == 1
     });
     let grown = memory_kib(&server).saturating_sub(before);
     assert!(
-        grown < 3 * GROWTH_KIB,
-        "it grew by {grown} KiB for 20 that read nothing"
+        grown < GROWTH_KIB,
+        "it grew by {grown} KiB for 5 that read nothing"
     );
     drop(lines);
     assert_eq!(
@@ -229,14 +229,19 @@ fn a_thousand_requests_at_once_are_all_answered_and_memory_stays_flat() {
             }
         });
     };
+    // Threads come with the load and each keeps some memory, up to a number of them.
+    let idle = memory_kib(&server);
+    round();
     round();
     let before = memory_kib(&server);
     round();
     round();
-    let grown = memory_kib(&server).saturating_sub(before);
+    let now = memory_kib(&server);
+    let (grown, all) = (now.saturating_sub(before), now.saturating_sub(idle));
+    assert!(all < GROWTH_KIB, "it grew by {all} KiB with 4,000 requests");
     assert!(
-        grown < GROWTH_KIB / 4,
-        "it grew by {grown} KiB with two more rounds"
+        grown < GROWTH_KIB / 2,
+        "it grew by {grown} KiB with the last two rounds"
     );
     assert_eq!(
         server.metric("outlast_http_responses_total{class=\"5xx\"} "),
