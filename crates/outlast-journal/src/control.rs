@@ -154,6 +154,9 @@ pub struct Answer {
     /// The system's number for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
+    /// What to do about it, where that depends on what was found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// The last answer to a cancel: the tree is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<bool>,

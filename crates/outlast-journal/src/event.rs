@@ -1,6 +1,6 @@
 //! The facts of a journal, one line each, and their form on disk.
 
-use crate::{FORMAT_VERSION, RunId, Status, Timestamp};
+use crate::{FORMAT_VERSION, Posture, RunId, Status, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -52,6 +52,9 @@ pub struct Started {
     /// Monotonic clock at exec, in milliseconds since boot without sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic_ms: Option<u64>,
+    /// What the run may touch, as bound; absent when nothing contains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posture: Option<Box<Posture>>,
 }
 
 /// The main process ended while its tree goes on.

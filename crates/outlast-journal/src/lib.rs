@@ -10,6 +10,8 @@ mod id;
 pub mod limits;
 pub mod mask;
 pub mod names;
+pub mod policy;
+mod posture;
 mod record;
 mod request;
 mod spec;
@@ -23,14 +25,15 @@ pub use event::{
 };
 pub use id::{IdError, RunId, shortest_unique};
 pub use limits::Limits;
+pub use posture::{Containment, Git, Guarantee, LimitBound, Network, Posture, Tier};
 pub use record::{
     Event, Gap, LeftoverRecord, Live, OutputRecord, RUN_SCHEMA, Record, ShortRecord, label,
     signal_name, signal_number,
 };
 pub use request::{Checked, CommandLine, Request, RequestError};
 pub use spec::{
-    Kind, Leftovers, Lifetime, Origin, Pool, Posture, Queue, SecretMark, Shell, Spec, SpecError,
-    Stdin, Survives,
+    Kind, Leftovers, Lifetime, Origin, Pool, Queue, SecretMark, Shell, Spec, SpecError, Stdin,
+    Survives,
 };
 pub use state::{State, Status};
 pub use time::{Timestamp, TimestampError};

@@ -190,6 +190,47 @@ pub const WATCH_PAUSE_MS: u32 = 500;
 pub const ROOTS_MS: u64 = 2_000;
 /// Roots of a host that are looked at: more than a person opens.
 pub const ROOTS_MAX: usize = 32;
+/// How long a launcher may take until the command executes, in milliseconds: a mount of a slow
+/// network file system included.
+pub const CONTAIN_SETUP_MS: u64 = 10_000;
+/// Room in each private directory for temporary files of a contained run, in bytes of memory.
+pub const CONTAINED_TEMPORARY_BYTES: u64 = 1 << 30;
+/// Directories of a workspace that are looked through for repositories: a few milliseconds.
+pub const PROTECTED_DIRS_MAX: usize = 5_000;
+/// How deep below a workspace repositories are looked for.
+pub const PROTECTED_DEPTH_MAX: usize = 5;
+/// Repositories below a workspace that are protected: each is a few mounts.
+pub const PROTECTED_REPOSITORIES_MAX: usize = 32;
+/// Connections that one HTTP server serves at once; more are told so and closed.
+pub const HTTP_CONNECTIONS_MAX: usize = 256;
+/// Connections over the limit that are told so at once; more are closed without a word.
+pub const HTTP_REFUSALS_MAX: usize = 64;
+/// Body of one HTTP request, in bytes: a command text of 4 MiB does not fit, a script does.
+pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
+/// Bodies that one HTTP server holds at once, in bytes; more wait to be read.
+pub const HTTP_BODIES_BYTES_MAX: usize = 16 << 20;
+/// Head of one HTTP request, in bytes: browsers and hosts send a few hundred.
+pub const HTTP_HEAD_BYTES_MAX: usize = 64 << 10;
+/// How long an HTTP client may take to send a head, or stay idle before one, in milliseconds.
+pub const HTTP_HEAD_MS: u64 = 10_000;
+/// How long an HTTP client may take to send a body, in milliseconds: 4 MiB on a slow line.
+pub const HTTP_BODY_MS: u64 = 30_000;
+/// How long an HTTP client may leave an answer unread, in milliseconds.
+pub const HTTP_WRITE_MS: u64 = 10_000;
+/// How often an HTTP stream shows that it is alive, in milliseconds: proxies give up after 30 s.
+pub const HTTP_ALIVE_MS: u64 = 15_000;
+/// How long an HTTP server that is told to stop finishes answers, in milliseconds.
+pub const HTTP_LEAVE_MS: u64 = 3_000;
+/// Longest wait of one HTTP request, in seconds: many clients give up after 300.
+pub const HTTP_WAIT_SECS_MAX: u64 = 280;
+/// Most output in one HTTP answer, in bytes.
+pub const HTTP_OUTPUT_BYTES_MAX: u64 = 1 << 20;
+/// Runs in one list over HTTP.
+pub const HTTP_LIST_RUNS: u64 = 50;
+/// Most runs in one list over HTTP: a list is about a kilobyte a run.
+pub const HTTP_LIST_RUNS_MAX: u64 = 1_000;
+/// Descriptors that an HTTP server asks for: a connection that waits for a run needs six.
+pub const HTTP_FILES_MAX: u64 = 4_096;
 /// The rules file of a project, in bytes: more is no list that a person keeps.
 pub const PROJECT_FILE_BYTES_MAX: u64 = 64 << 10;
 /// Patterns in one list of rules.

@@ -16,6 +16,8 @@ pub const BIRTHS: &str = "births";
 pub const INDEX: &str = "index.sqlite";
 /// Random bytes that key the hashes of secrets and requests.
 pub const STORE_KEY: &str = "key";
+/// What clients of the HTTP server must know.
+pub const SERVE_TOKEN: &str = "serve.token";
 /// What the store's format is.
 pub const STORE_FORMAT: &str = "format.json";
 
@@ -40,6 +42,8 @@ pub const COMMAND_TEXT: &str = "command";
 
 /// First argument that makes our program a supervisor.
 pub const SUPERVISE: &str = "__supervise";
+/// First argument that makes our program the launcher of a contained command.
+pub const CONTAIN: &str = "__contain";
 /// Name under which a supervisor shows in process lists.
 pub const PROCESS: &str = "outlast";
 /// Environment variable that tells a process which run it belongs to.

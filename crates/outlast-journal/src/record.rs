@@ -262,7 +262,12 @@ impl Record {
             leftovers,
             runs_inside: end.map(|end| end.runs_inside.clone()).unwrap_or_default(),
             unkillable: end.map(|end| end.unkillable.clone()).unwrap_or_default(),
-            posture: spec.posture.clone(),
+            posture: state
+                .started
+                .as_ref()
+                .and_then(|started| started.posture.as_deref())
+                .unwrap_or(&spec.posture)
+                .clone(),
             origin: spec.origin.clone(),
             usage: end.and_then(|end| end.usage),
             timeout_secs: spec.timeout_ms.map(seconds),

@@ -1,8 +1,8 @@
 //! What a caller asks for, and the checks that need nothing but the request.
 
 use crate::{
-    Leftovers, Lifetime, Limits, Origin, ProcessRef, Stdin, Timestamp, error::Advice, label,
-    limits, signal_name, signal_number, text,
+    Containment, Leftovers, Lifetime, Limits, Origin, ProcessRef, Stdin, Timestamp, error::Advice,
+    label, limits, signal_name, signal_number, text,
 };
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -72,6 +72,8 @@ pub struct Request {
     pub idempotency_key: Option<String>,
     /// Who asks.
     pub origin: Origin,
+    /// What contains it; `None` is the host as it is. Its workspace is filled in by the start.
+    pub containment: Option<Containment>,
 }
 
 impl Request {
@@ -101,6 +103,7 @@ impl Request {
             idle_ttl_ms: None,
             idempotency_key: None,
             origin: Origin::default(),
+            containment: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What was checked and bound for one run, written once as `spec.json`.
 
-use crate::{ProcessRef, RunId, Timestamp};
+use crate::{Containment, Posture, ProcessRef, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// What a run is at its root.
@@ -96,48 +96,6 @@ pub struct Origin {
     /// Names of the agents that led here, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ancestry: Vec<String>,
-}
-
-/// What the run may touch, as bound.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Posture {
-    /// `host` when nothing contains the run.
-    pub mode: String,
-    /// `ReadOnly`, `SandboxEdit` or `FullAccess`.
-    pub tier: String,
-    /// `none`, `allow` or `full`.
-    pub network: String,
-}
-
-impl Posture {
-    /// Returns the posture of a run that nothing contains.
-    pub fn host() -> Self {
-        Self {
-            mode: "host".to_owned(),
-            tier: "FullAccess".to_owned(),
-            network: "full".to_owned(),
-        }
-    }
-
-    /// Returns the posture in one line.
-    pub fn line(&self) -> String {
-        format!(
-            "{}, tier {}, network {}",
-            if self.mode == "host" {
-                "uncontained"
-            } else {
-                &self.mode
-            },
-            self.tier,
-            self.network
-        )
-    }
-}
-
-impl Default for Posture {
-    fn default() -> Self {
-        Self::host()
-    }
 }
 
 /// What the run outlasts.
@@ -256,9 +214,12 @@ pub struct Spec {
     /// Who started it.
     #[serde(default)]
     pub origin: Origin,
-    /// What it may touch.
+    /// What it may touch, as asked; what was bound stands in the journal.
     #[serde(default)]
     pub posture: Posture,
+    /// What contains it, absent when nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Containment>,
     /// What it outlasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survives: Option<Survives>,

@@ -13,6 +13,7 @@ struct Guide;
 mod cancel;
 mod find;
 mod follow;
+mod hear;
 mod index;
 mod list;
 mod matcher;
@@ -35,10 +36,10 @@ pub use find::FindError;
 pub use list::{Counts, Damage, ListQuery, Listing};
 pub use notices::NoticeScope;
 pub use outlast_journal::{
-    CommandLine, Event, Gap, Kind, LeftoverRecord, Leftovers, Lifetime, Limits, Origin,
-    OutputRecord, Posture, ProcessRef, Record, Request, RequestError, RunId, Seq, Shell,
-    ShortRecord, Spec, Status, Stdin, StopCause, Survives, Timestamp, error::Advice, limits,
-    shortest_unique,
+    CommandLine, Containment, Event, Gap, Git, Guarantee, Kind, LeftoverRecord, Leftovers,
+    Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef, Record,
+    Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
+    Survives, Tier, Timestamp, error::Advice, limits, shortest_unique,
 };
 pub use read::{EventPage, ReadError};
 pub use reindex::Reindexed;
@@ -47,8 +48,9 @@ pub use store::{Access, OpenError, Store, network_name};
 
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
+pub use hear::{HearQuery, Heard};
 pub use outlast_supervisor::init_supervisor;
 pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
 pub use send::SendError;
-pub use start::{Begun, StartError, project};
+pub use start::{Begun, ContainError, StartError, project};
 pub use wait::{Matched, WaitError, WaitQuery, Waited};

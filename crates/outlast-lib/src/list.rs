@@ -111,6 +111,42 @@ impl Store {
         })
     }
 
+    /// Returns how many runs are in each state, states without a run among them.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::list`] does.
+    pub fn status_counts(&self) -> Result<[(Status, u64); Status::ALL.len()], ReadError> {
+        let mut counts = Status::ALL.map(|status| (status, 0));
+        let mut add = |wanted: Status, more: u64| {
+            let mut known = counts.iter_mut();
+            if let Some((_, count)) = known.find(|(status, _)| *status == wanted) {
+                *count += more;
+            }
+        };
+        let indexed = index::with_index(self, &mut Vec::new(), |index| {
+            let fresh = index.sync(self)?;
+            let mut found = index.count_by_status()?;
+            for run in &fresh.runs {
+                // A run that ended just now is among the rows, if these could be written.
+                if !index.is_ended(&run.id)? {
+                    found.push((run.status, 1));
+                }
+            }
+            Ok(found)
+        });
+        if let Some(found) = indexed {
+            for (status, count) in found {
+                add(status, count);
+            }
+        } else {
+            for record in self.read_all(&Filter::default(), usize::MAX)?.records {
+                add(record.status, 1);
+            }
+        }
+        Ok(counts)
+    }
+
     /// Reads every run there is. Of those that match, the newest `limit` are kept in memory.
     pub(crate) fn read_all(&self, filter: &Filter<'_>, limit: usize) -> Result<Listing, ReadError> {
         let mut listing = Listing::default();

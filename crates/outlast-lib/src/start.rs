@@ -6,12 +6,14 @@
 
 mod ancestry;
 mod birth;
+mod containment;
 mod environment;
 mod error;
 mod keys;
 mod pools;
 mod shell;
 
+pub use containment::ContainError;
 pub use error::StartError;
 
 use crate::{Access, Store};
@@ -88,6 +90,14 @@ impl Store {
         if request.lifetime == Lifetime::Session && request.holder.is_none() {
             return Err(StartError::NoHolder);
         }
+        let bound = match containment::workspace(self, request)? {
+            None => None,
+            Some(containment) => Some(Request {
+                containment: Some(containment),
+                ..request.clone()
+            }),
+        };
+        let request = bound.as_ref().unwrap_or(request);
         let key = match &request.idempotency_key {
             Some(key) => Some(self.key_of(key, request, &checked)?),
             None => None,
@@ -135,6 +145,7 @@ impl Store {
     ) -> Result<Option<Begun>, StartError> {
         let environment = environment::build(request);
         let parent = ancestry::find(self, request)?;
+        containment::check_parent(request, parent.as_ref())?;
         let mut birth = Birth::begin(self)?;
         // Before the places: a start that loses the key is to find the run that has it, not
         // to be refused since that run holds the last place.
@@ -275,6 +286,10 @@ impl Store {
             birth.unbear(self, spec.key.as_deref());
             return Err(StartError::store("the run's files", system));
         }
+        if code == containment::FAILED {
+            birth.unbear(self, spec.key.as_deref());
+            return Err(ContainError::failed(answer.message, system, answer.hint).into());
+        }
         Err(StartError::CouldNotStart {
             id,
             failure: Failure {
@@ -297,7 +312,7 @@ impl Store {
                 pipefail,
             } => ("shell", vec![text.clone()], *login, *pipefail),
         };
-        let canonical = json!([
+        let mut canonical = json!([
             [kind, words, login, pipefail],
             request.cwd.to_string_lossy(),
             request.env_set,
@@ -314,6 +329,9 @@ impl Store {
             request.stdin,
             checked.idle_ttl_ms,
         ]);
+        if let (Some(contained), Some(parts)) = (&request.containment, canonical.as_array_mut()) {
+            parts.push(json!(contained));
+        }
         Ok(Key {
             name: mask::keyed_hash(&store_key, key.as_bytes()),
             request_hash: mask::keyed_hash(&store_key, canonical.to_string().as_bytes()),
@@ -394,7 +412,7 @@ struct Bound<'a> {
 
 /// Returns what of a spec follows from the request alone.
 fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
-    let cwd = request.cwd.to_string_lossy().into_owned();
+    let cwd = containment::cwd(request);
     Spec {
         v: outlast_journal::FORMAT_VERSION,
         id: birth.id,
@@ -431,7 +449,8 @@ fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
         key: None,
         request_hash: None,
         origin: request.origin.clone(),
-        posture: outlast_journal::Posture::host(),
+        posture: containment::posture(request),
+        containment: request.containment.clone(),
         survives: Some(Survives {
             host_exit: true,
             terminal: true,

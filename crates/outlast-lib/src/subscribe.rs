@@ -71,7 +71,8 @@ impl Subscription {
         }
     }
 
-    fn poll_fd(&self) -> PollFd<'_> {
+    /// Returns what is polled for news.
+    pub(crate) fn poll_fd(&self) -> PollFd<'_> {
         PollFd::new(&self.stream, PollFlags::IN)
     }
 }

@@ -176,6 +176,7 @@ impl Maker<'_> {
             main,
             queued_ms: None,
             monotonic_ms: Some(clock::monotonic_ms()),
+            posture: None,
         }))
     }
 

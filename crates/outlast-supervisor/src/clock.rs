@@ -1,10 +1,12 @@
 //! The clocks of this machine.
 
+use crate::fault;
 use outlast_journal::Timestamp;
 
 /// Returns the wall-clock time.
 pub fn now() -> Timestamp {
-    Timestamp(crate::platform::clock::unix_ms())
+    let unix_ms = crate::platform::clock::unix_ms();
+    Timestamp(unix_ms.saturating_add_signed(fault::clock_shift_ms()))
 }
 
 /// Returns milliseconds of awake time since boot; it never jumps.

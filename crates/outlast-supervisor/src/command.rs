@@ -49,6 +49,7 @@ impl Command<'_> {
             cwd: &text(self.cwd)?,
             stdin,
             output,
+            extra: None,
         };
         spawn::spawn(&exec).map_err(|(step, error)| match step {
             Step::Fork => failure(
@@ -57,18 +58,28 @@ impl Command<'_> {
                 &error,
             ),
             Step::Chdir => self.chdir_failure(&error),
-            Step::Exec(index) => {
-                let path = paths
-                    .get(index)
-                    .map(|path| path.to_bytes())
-                    .unwrap_or_default();
-                self.exec_failure(Path::new(OsStr::from_bytes(path)), &error)
-            }
+            Step::Exec(index) => self.failure_of(&paths, index, &error),
         })
     }
 
+    /// Returns why the exec of the path with this index failed, in words.
+    pub(crate) fn failure_of(&self, paths: &[CString], index: usize, error: &io::Error) -> Failure {
+        let path = paths
+            .get(index)
+            .map(|path| path.to_bytes())
+            .unwrap_or_default();
+        self.exec_failure(Path::new(OsStr::from_bytes(path)), error)
+    }
+
+    /// Returns whether one of the paths of the program is there.
+    pub(crate) fn is_there(&self) -> bool {
+        let paths = self.paths().unwrap_or_default();
+        let place = |path: &CString| Path::new(self.cwd).join(OsStr::from_bytes(path.to_bytes()));
+        paths.iter().any(|path| fs::metadata(place(path)).is_ok())
+    }
+
     /// Returns the paths that a search of PATH tries, in order.
-    fn paths(&self) -> Result<Vec<CString>, Failure> {
+    pub(crate) fn paths(&self) -> Result<Vec<CString>, Failure> {
         let program = self.argv.first().map(String::as_str).unwrap_or_default();
         let path = launch::variable(self.environment, "PATH")
             .unwrap_or_else(|| OsStr::new(PATH_DEFAULT))

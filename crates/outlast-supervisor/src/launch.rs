@@ -126,8 +126,22 @@ fn spawn_supervisor(
         cwd: c"/",
         stdin: socket,
         output: null.as_fd(),
+        extra: None,
     };
     spawn::spawn_apart(&exec).map_err(|(_, error)| error)
+}
+
+/// Returns the entry that arms a fault point of a launcher, if this process has one armed.
+#[cfg(debug_assertions)]
+pub(crate) fn armed_entry() -> Option<CString> {
+    let value = std::env::var_os(fault::VARIABLE)?;
+    CString::new([fault::VARIABLE.as_bytes(), b"=", value.as_bytes()].concat()).ok()
+}
+
+/// Release builds have no fault points.
+#[cfg(not(debug_assertions))]
+pub(crate) fn armed_entry() -> Option<CString> {
+    None
 }
 
 /// Returns the entry that arms a fault point of the supervisor, empty when none is.

@@ -3,12 +3,14 @@
 //! It has two halves. The lifecycle decides: plain data in, plain data out, no
 //! I/O. The run loop acts: it turns signals, pipes and timers into inputs for
 //! the first half and carries out what it answers. Nothing here is
-//! asynchronous, and nothing beyond libc and serde is linked.
+//! asynchronous. A command that is to be contained has a launcher of its own
+//! between it and the supervisor.
 
 pub mod client;
 pub mod clock;
 mod command;
 mod connections;
+mod contain;
 pub mod fault;
 pub mod fsio;
 mod idle;
@@ -52,9 +54,13 @@ use std::process::ExitCode;
 /// ```
 pub fn init_supervisor() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == names::SUPERVISE) {
+    let first = words.next().unwrap_or_default();
+    if first == names::SUPERVISE {
         let run_dir = words.next().unwrap_or_default();
         return Some(supervise::supervise(Path::new(&run_dir)));
+    }
+    if first == names::CONTAIN {
+        return Some(contain::contain());
     }
     launch::set_initialised();
     None

@@ -4,7 +4,10 @@
 //! was reaped (a host that stops everything is the cause, not its effect), what
 //! was reaped before what was asked (a cancel that loses to the exit loses).
 
+mod contained;
+
 use crate::command::{self, Command};
+use crate::contain::Contained;
 use crate::lifecycle::{Action, Input, Lifecycle, Outcome};
 use crate::output_log::OutputLog;
 use crate::platform::poll::{self, Watch, is_ready};
@@ -25,6 +28,8 @@ use std::path::PathBuf;
 /// The main process and what binds us to it.
 pub(crate) struct Main {
     pub(crate) pid: i32,
+    /// What contains it, if anything does.
+    pub(crate) contained: Option<Box<Contained>>,
     /// Our end of the output pipe.
     pub(crate) output: OwnedFd,
     /// The run's end, kept for a stop command's output.
@@ -38,6 +43,7 @@ pub(crate) struct RunLoop {
     owned: Owned,
     output: OutputLog,
     main_pid: i32,
+    contained: Option<Box<Contained>>,
     output_end: Option<OwnedFd>,
     started_ms: u64,
     pipe: Option<OwnedFd>,
@@ -88,6 +94,7 @@ impl RunLoop {
             output,
             pipe: Some(main.output),
             main_pid: main.pid,
+            contained: main.contained,
             output_end: main.output_end,
             started_ms: main.started_ms,
             life,
@@ -120,6 +127,7 @@ impl RunLoop {
                     .flatten()
                     .map(|one| Watch::read(one.as_fd())),
             );
+            watches.extend(self.reports().map(Watch::read));
             self.owned.connections.watch(&mut watches);
             let now = clock::monotonic_ms();
             let wait = self.timers.wait_ms(now, self.owned.connections.next_due());
@@ -191,7 +199,7 @@ impl RunLoop {
     }
 
     fn reap(&mut self) -> io::Result<()> {
-        let mut main_exit = None;
+        let mut main_exit = self.hear_reports();
         loop {
             match platform::process::reap() {
                 Reap::Ended(reaped) => main_exit = main_exit.or(self.take_reaped(reaped)),
@@ -210,19 +218,30 @@ impl RunLoop {
 
     /// Counts what a reaped process used; returns how it ended if it is the main process.
     fn take_reaped(&mut self, reaped: Reaped) -> Option<MainExit> {
+        if self.init() == Some(reaped.pid) {
+            return self.take_end_of_init(reaped);
+        }
         self.usage.cpu_ms += reaped.cpu_ms;
         self.usage.peak_rss_bytes = self.usage.peak_rss_bytes.max(reaped.rss_bytes);
         if self.stop_command == Some(reaped.pid) {
             self.signal_tree();
             return None;
         }
-        if reaped.pid != self.main_pid || self.is_main_reaped {
+        if reaped.pid != self.main_pid || self.contained.is_some() {
+            return None;
+        }
+        self.take_main_exit(reaped.status)
+    }
+
+    /// Returns how the main process ended, by its wait status, the first time that it is told.
+    fn take_main_exit(&mut self, status: i32) -> Option<MainExit> {
+        if self.is_main_reaped {
             return None;
         }
         self.is_main_reaped = true;
         self.owned.connections.close_stdin();
         fault::point("main_ended");
-        Some(match platform::process::verdict(reaped.status) {
+        Some(match platform::process::verdict(status) {
             Ok(code) => MainExit {
                 exit_code: Some(code),
                 signal: None,
@@ -353,7 +372,7 @@ impl RunLoop {
     }
 
     fn look(&mut self) -> Tree {
-        let tree = Tree::look(&self.runs_dir);
+        let tree = Tree::look(&self.runs_dir, self.init());
         if self.life.has_ended() {
             self.leftovers_seen = self.leftovers_seen.max(tree.processes.len() as u64);
         }
@@ -392,7 +411,7 @@ impl RunLoop {
         self.drain();
         self.output.trim_all();
         let now = clock::monotonic_ms();
-        let tree = Tree::look(&self.runs_dir);
+        let tree = Tree::look(&self.runs_dir, self.init());
         self.leftovers_seen = 0;
         let (leftovers, leftovers_more) = tree.leftovers(summary::masker(&self.owned).as_ref());
         let unkillable = if outcome.is_given_up {

@@ -2,6 +2,7 @@
 
 use crate::command::Command;
 use crate::connections::Connections;
+use crate::contain::{Contain, Refused};
 use crate::journal_file::JournalFile;
 use crate::launch::{self, Handed};
 use crate::output_log::OutputLog;
@@ -10,7 +11,7 @@ use crate::run_loop::{Main, RunLoop};
 use crate::{clock, fault, platform, process};
 use outlast_journal::control::Answer;
 use outlast_journal::{
-    Claimed, End, Fact, Failure, Queued, Spec, Started, Status, Stdin, StopCause, names,
+    Claimed, End, Fact, Failure, ProcessRef, Queued, Spec, Started, Status, Stdin, StopCause, names,
 };
 use std::fs;
 use std::io;
@@ -146,7 +147,7 @@ fn live(
             platform::process::give_memory_back();
             RunLoop::new(owned, output, main)?.run()
         }
-        Err(failure) => {
+        Err(Refused { failure, hint }) => {
             let end = End {
                 failure: Some(failure.clone()),
                 ..End::new(Status::Failed, "self", failure.message.clone())
@@ -155,6 +156,7 @@ fn live(
             if let Some(socket) = socket.take() {
                 let mut answer = Answer::error(&failure.code, failure.message);
                 answer.errno = failure.errno;
+                answer.hint = hint;
                 launch::answer(&socket, &answer);
             }
             owned.journal.finish();
@@ -164,11 +166,13 @@ fn live(
 }
 
 /// Executes the command and says so in the journal.
-fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Failure> {
-    let no_pipe = |error: io::Error| Failure {
-        code: "could_not_start".to_owned(),
-        message: "no pipe could be made".to_owned(),
-        errno: error.raw_os_error(),
+fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
+    let no_pipe = |error: io::Error| {
+        refused(Failure {
+            code: "could_not_start".to_owned(),
+            message: "no pipe could be made".to_owned(),
+            errno: error.raw_os_error(),
+        })
     };
     let (output, output_end) = platform::file::pipe().map_err(no_pipe)?;
     platform::file::let_others_write(&output_end).ok();
@@ -181,33 +185,59 @@ fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Failure> {
             read
         }
     };
-    let command = Command {
-        argv: &owned.spec.argv,
-        environment,
-        cwd: &owned.spec.cwd,
+    let (argv, cwd) = (&owned.spec.argv, &owned.spec.cwd);
+    let (main, contained) = match &owned.spec.containment {
+        None => {
+            let command = Command {
+                argv,
+                environment,
+                cwd,
+            };
+            let spawned = command.spawn(stdin.as_fd(), output_end.as_fd());
+            let pid = spawned.map_err(refused)?;
+            let start_ticks = process::start_ticks(pid).unwrap_or(0);
+            (ProcessRef { pid, start_ticks }, None)
+        }
+        Some(containment) => {
+            let contain = Contain {
+                containment,
+                argv,
+                cwd,
+                environment,
+            };
+            let contained = contain.start(stdin.as_fd(), output_end.as_fd())?;
+            (contained.main, Some(contained))
+        }
     };
-    let pid = command.spawn(stdin.as_fd(), output_end.as_fd())?;
     fault::point("spawned");
     let started_ms = clock::monotonic_ms();
     let queued = owned.spec.queue.is_some();
     let started = Fact::Started(Started {
-        main: outlast_journal::ProcessRef {
-            pid,
-            start_ticks: process::start_ticks(pid).unwrap_or(0),
-        },
+        main,
         queued_ms: queued.then(|| started_ms.saturating_sub(owned.claimed_ms)),
         monotonic_ms: Some(started_ms),
+        posture: contained
+            .as_ref()
+            .map(|contained| Box::new(contained.posture.clone())),
     });
     // The room for it was reserved; if it cannot be written all the same, the end says more.
     owned.journal.append(&started).ok();
     fault::point("started");
     platform::file::set_nonblocking(&output).map_err(no_pipe)?;
     Ok(Main {
-        pid,
+        pid: main.pid,
+        contained: contained.map(Box::new),
         output,
         output_end: (owned.spec.stop_command.is_some()).then_some(output_end),
         started_ms,
     })
+}
+
+fn refused(failure: Failure) -> Refused {
+    Refused {
+        failure,
+        hint: None,
+    }
 }
 
 /// Writes the end of a run that was stopped while it waited for its places.

@@ -30,8 +30,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Looks at the processes below this one.
-    pub(crate) fn look(runs_dir: &Path) -> Self {
+    /// Looks at the processes below this one; `init`, if there is one, is ours and left out.
+    pub(crate) fn look(runs_dir: &Path, init: Option<i32>) -> Self {
         let mut tree = Self::default();
         let mut to_visit = process::children(platform::process::own_pid());
         let mut at = 0;
@@ -41,7 +41,8 @@ impl Tree {
                 tree.nested.push(nested);
                 continue;
             }
-            if let Some(process) = process::current(pid).filter(|one| process::is_alive(*one)) {
+            let current = process::current(pid).filter(|_| init != Some(pid));
+            if let Some(process) = current.filter(|one| process::is_alive(*one)) {
                 tree.processes.push(process);
             }
             to_visit.extend(process::children(pid));

@@ -13,7 +13,7 @@ pub(crate) use run::RunArguments;
 use crate::{completions, values::duration_ms};
 use clap::{Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
-use std::ffi::OsString;
+use std::{ffi::OsString, net::IpAddr, path::PathBuf};
 
 /// Runs commands in the background that outlast the turn, the host and every other process
 #[derive(Debug, Parser)]
@@ -115,6 +115,8 @@ pub(crate) enum Verb {
     Reindex(JsonArguments),
     /// Serve the background tools to an AI host, by MCP on stdio
     Mcp(McpArguments),
+    /// Serve the same tools and a JSON API to many hosts, over HTTP
+    Serve(Box<ServeArguments>),
     /// Look for what could harm the runs, and say what to do
     Doctor(JsonArguments),
     /// Print the completions of a shell, ids included
@@ -256,6 +258,42 @@ Examples:
 A host starts it and ends it. The runs that are started through it go on.")]
 pub(crate) struct McpArguments {
     /// Session that the runs count for [default: the host's, else the project]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outlast serve                        on 127.0.0.1:27183; prints the URL, names the token's file
+  outlast serve --port 0               on a port that is free
+  curl -H \"Authorization: Bearer $(cat ~/.local/state/outlast/serve.token)\" \\
+       http://127.0.0.1:27183/api/runs
+  outlast serve --bind 10.0.0.5 --allow-remote --allow-host build.example.org
+
+MCP is at /mcp, the API at /api, its description at /api/openapi.json. TERM ends the server; the
+runs that are started through it go on.")]
+pub(crate) struct ServeArguments {
+    /// Port; 0 for one that is free [default: 27183, or as configured]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) bind: IpAddr,
+    /// Listen on an address that other machines can reach
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+    /// Name by which the server may be called, beside localhost and its address
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+    /// Origin of pages that may call, beside those of this machine
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// File with the token, in place of the store's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Session that the runs of tools count for [default: the host's, else the project]
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
 }

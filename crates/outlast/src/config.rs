@@ -20,6 +20,9 @@ use toml::{Table, Value};
 /// Name of the table with the limits.
 const TABLE: &str = "limits";
 
+/// Name of the table for `outlast serve`, and of its only key.
+const SERVE: (&str, &str) = ("serve", "port");
+
 /// What is configured.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
@@ -29,6 +32,8 @@ pub(crate) struct Config {
     pub(crate) path: Option<PathBuf>,
     /// Whether there is one.
     pub(crate) is_there: bool,
+    /// Port of `outlast serve`, if it says one.
+    pub(crate) serve_port: Option<u16>,
     /// Rules for what hosts may start, if it has any.
     pub(crate) rules: Option<Rules>,
     /// Keys that it sets.
@@ -139,6 +144,7 @@ impl Config {
             is_there: text.is_some(),
             rules: None,
             path,
+            serve_port: None,
             set: Vec::new(),
         };
         if let (Some(text), Some(path)) = (text, config.path.clone()) {
@@ -157,6 +163,10 @@ impl Config {
             let Value::Table(limits) = value else {
                 return Err(unknown(file(), name));
             };
+            if name == SERVE.0 {
+                self.serve_port = serve_port(limits, path)?;
+                continue;
+            }
             if name == policy::TABLE {
                 self.rules = Some(Rules::read(path, limits)?);
                 continue;
@@ -190,6 +200,24 @@ impl Config {
         });
         settings.collect()
     }
+}
+
+/// Returns the port that the table for `outlast serve` says.
+fn serve_port(table: &Table, path: &Path) -> Result<Option<u16>, ConfigError> {
+    let (name, key) = SERVE;
+    if let Some(other) = table.keys().find(|other| *other != key) {
+        return Err(unknown(path.to_owned(), &format!("{name}.{other}")));
+    }
+    let Some(value) = table.get(key) else {
+        return Ok(None);
+    };
+    let port = value.as_integer().and_then(|port| port.try_into().ok());
+    port.map(Some).ok_or_else(|| ConfigError::Value {
+        file: path.to_owned(),
+        key: format!("{name}.{key}"),
+        value: shown(value),
+        form: "a number from 0 to 65535",
+    })
 }
 
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {
@@ -311,7 +339,9 @@ impl Advice for ConfigError {
             }
             Self::Key { .. } => {
                 let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-                format!("the table [{TABLE}] may have {}", names.join(", "))
+                let (serve, key) = SERVE;
+                let names = names.join(", ");
+                format!("the table [{TABLE}] may have {names}, and [{serve}] {key}")
             }
             Self::Value { form, .. } => format!("write {form}"),
         }

@@ -90,6 +90,16 @@ impl Failure {
         self
     }
 
+    /// Returns the stable name.
+    pub(crate) fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Returns the run that records it, if one does.
+    pub(crate) fn run(&self) -> Option<RunId> {
+        self.run
+    }
+
     /// Returns the exit code.
     pub(crate) fn exit(&self) -> u8 {
         self.exit

@@ -18,6 +18,7 @@ mod policy;
 #[cfg(test)]
 mod sample;
 mod screen;
+mod serve;
 mod surface;
 mod surroundings;
 mod usage;

@@ -75,11 +75,13 @@ fn facts() -> Vec<Fact> {
             main: process(41),
             queued_ms: None,
             monotonic_ms: None,
+            posture: None,
         }),
         Fact::Started(Started {
             main: process(41),
             queued_ms: Some(0),
             monotonic_ms: Some(1),
+            posture: None,
         }),
         Fact::MainExited(MainExit {
             exit_code: Some(255),

@@ -56,6 +56,7 @@ fn spec() -> Spec {
         request_hash: None,
         origin: Origin::default(),
         posture: Posture::host(),
+        containment: None,
         survives: None,
     }
 }
@@ -72,6 +73,7 @@ fn started() -> Fact {
         main: process(41),
         queued_ms: None,
         monotonic_ms: Some(77),
+        posture: None,
     })
 }
 

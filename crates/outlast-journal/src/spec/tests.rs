@@ -50,6 +50,7 @@ fn least() -> Spec {
         request_hash: None,
         origin: Origin::default(),
         posture: Posture::host(),
+        containment: None,
         survives: None,
     }
 }
@@ -108,6 +109,7 @@ fn full() -> Spec {
             mode: "bwrap".to_owned(),
             tier: "ReadOnly".to_owned(),
             network: "none".to_owned(),
+            ..Posture::host()
         },
         survives: Some(Survives {
             host_exit: true,
@@ -193,15 +195,6 @@ fn what_is_no_spec_is_refused_with_the_reason() {
         assert_eq!(error.to_string(), "the spec cannot be read");
         assert!(error.source().is_some(), "{text}");
     }
-}
-
-#[test]
-fn a_posture_is_one_line() {
-    assert_eq!(
-        Posture::default().line(),
-        "uncontained, tier FullAccess, network full"
-    );
-    assert_eq!(full().posture.line(), "bwrap, tier ReadOnly, network none");
 }
 
 #[test]

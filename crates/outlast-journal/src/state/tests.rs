@@ -31,6 +31,7 @@ fn started() -> Started {
         main: process(41),
         queued_ms: Some(5),
         monotonic_ms: Some(600),
+        posture: None,
     }
 }
 

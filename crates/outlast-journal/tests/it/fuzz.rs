@@ -71,6 +71,7 @@ fn started() -> impl Strategy<Value = Fact> {
             main,
             queued_ms,
             monotonic_ms,
+            posture: None,
         })
     })
 }

@@ -146,6 +146,19 @@ impl Index {
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
+    /// Returns how many ended runs there are in each state that one is in.
+    pub(crate) fn count_by_status(&self) -> Result<Vec<(Status, u64)>, Trouble> {
+        let mut found = Vec::new();
+        let mut statement = self
+            .connection
+            .prepare("SELECT count(*) FROM runs WHERE status = ?1 AND record IS NOT NULL")?;
+        for status in Status::ALL.into_iter().filter(|status| status.is_ended()) {
+            let count: i64 = statement.query_row([status.as_str()], |row| row.get(0))?;
+            found.push((status, u64::try_from(count).unwrap_or(0)));
+        }
+        Ok(found)
+    }
+
     /// Returns whether the rows know a run as ended.
     pub(crate) fn is_ended(&self, id: &RunId) -> Result<bool, Trouble> {
         let mut statement = self

@@ -5,7 +5,7 @@
 
 use super::StartError;
 use crate::Store;
-use outlast_journal::{Request, RunId, names};
+use outlast_journal::{Request, RunId, Tier, names};
 use outlast_supervisor::process;
 
 /// The run inside which another is started.
@@ -16,6 +16,8 @@ pub(super) struct Parent {
     pub(super) root: RunId,
     /// Runs between it and the root.
     pub(super) depth: u32,
+    /// How far it is contained.
+    pub(super) tier: Tier,
 }
 
 /// Finds the run that this process is part of.
@@ -33,8 +35,15 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
             depth_max,
         });
     }
+    let tier = spec.as_ref().and_then(|spec| spec.containment.as_ref());
+    let tier = tier.map_or(Tier::FullAccess, |contained| contained.tier);
     let root = spec.and_then(|spec| spec.root).unwrap_or(id);
-    Ok(Some(Parent { id, root, depth }))
+    Ok(Some(Parent {
+        id,
+        root,
+        depth,
+        tier,
+    }))
 }
 
 fn by_process(store: &Store) -> Option<RunId> {

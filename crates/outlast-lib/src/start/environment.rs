@@ -21,7 +21,8 @@ pub(super) fn build(request: &Request) -> Vec<(OsString, OsString)> {
     for (name, value) in &request.environment {
         let is_ours = name == names::RUN_VARIABLE;
         let cannot_be = name.is_empty() || name.as_bytes().contains(&b'=');
-        if !is_ours && !cannot_be {
+        let is_kept = request.containment.is_none() || is_handed_in(request, name);
+        if !is_ours && !cannot_be && is_kept {
             built.push((name.clone(), value.clone()));
         }
     }
@@ -35,6 +36,63 @@ pub(super) fn build(request: &Request) -> Vec<(OsString, OsString)> {
         }
     }
     built
+}
+
+/// Variables that a contained run gets from its caller, beside what is set for it and what is
+/// named as a secret of its: none that leads to a socket, a key or a path outside.
+const HANDED_IN: [&str; 24] = [
+    "CC",
+    "CFLAGS",
+    "CI",
+    "COLORTERM",
+    "COLUMNS",
+    "CXX",
+    "CXXFLAGS",
+    "FORCE_COLOR",
+    "GOFLAGS",
+    "HOME",
+    "JAVA_HOME",
+    "LANG",
+    "LANGUAGE",
+    "LDFLAGS",
+    "LINES",
+    "LOGNAME",
+    "MAKEFLAGS",
+    "NO_COLOR",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TZ",
+    "USER",
+    "VIRTUAL_ENV",
+];
+/// How further ones begin.
+const HANDED_IN_BEGINNINGS: [&str; 12] = [
+    "CARGO_",
+    "GIT_AUTHOR_",
+    "GIT_COMMITTER_",
+    "GO",
+    "LC_",
+    "NODE_",
+    "NPM_CONFIG_",
+    "NVM_",
+    "PIP_",
+    "PYTHON",
+    "PYENV_",
+    "RUST",
+];
+
+/// Whether a variable of the caller goes into a contained run.
+fn is_handed_in(request: &Request, name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    if request.secret_env.iter().any(|secret| secret == name) {
+        return true;
+    }
+    let begins = HANDED_IN_BEGINNINGS.iter().any(|one| name.starts_with(one));
+    let is_listed = HANDED_IN.contains(&name) || begins;
+    is_listed && !mask::looks_secret(name)
 }
 
 /// Returns the environment with the name of the run in it.

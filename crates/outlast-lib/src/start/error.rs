@@ -1,5 +1,6 @@
 //! Why a run did not start, what to do about it, and the stable names of both.
 
+use super::ContainError;
 use crate::{Advice, ReadError};
 use outlast_journal::{Failure, RequestError, RunId};
 use outlast_supervisor::launch::LaunchError;
@@ -100,6 +101,9 @@ pub enum StartError {
         /// Why.
         source: ReadError,
     },
+    /// The run cannot be contained as asked.
+    #[error(transparent)]
+    Containment(ContainError),
     /// A run that ends with its session needs to know whose end that is.
     #[error("a run with lifetime `session` needs a process that holds it")]
     NoHolder,
@@ -160,6 +164,7 @@ impl Advice for StartError {
             Self::KeyConflict { .. } => "idempotency_conflict",
             Self::KeyBusy { .. } => "idempotency_busy",
             Self::Replay { .. } => "idempotency_unreadable",
+            Self::Containment(error) => error.code(),
             Self::NoHolder => "no_holder",
             Self::NoShell { .. } => "no_shell",
             Self::Supervisor { .. } => "supervisor_died",
@@ -186,6 +191,7 @@ impl Advice for StartError {
             Self::KeyConflict { id } => format!("use another key, or look at run {id}"),
             Self::KeyBusy { .. } => "try again with the same key".into(),
             Self::Replay { id, .. } => format!("look at run {id}, or use another key"),
+            Self::Containment(error) => error.hint(),
             Self::NoHolder => "name the process with --session-pid, or stay with --wait".into(),
             Self::NoShell { pipefail: true } => "install bash, or leave pipefail away".into(),
             Self::NoShell { pipefail: false } => {

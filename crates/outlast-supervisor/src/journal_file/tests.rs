@@ -29,6 +29,7 @@ fn started() -> Fact {
         },
         queued_ms: None,
         monotonic_ms: None,
+        posture: None,
     })
 }
 

@@ -69,6 +69,13 @@ pub(crate) fn write(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     super::retry(|| unsafe { libc::write(to, bytes.as_ptr().cast(), bytes.len()) })
 }
 
+/// Goes back to the beginning of a file.
+pub(crate) fn rewind(file: impl AsFd) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    let at = unsafe { libc::lseek(file.as_fd().as_raw_fd(), 0, libc::SEEK_SET) };
+    super::check(libc::c_int::try_from(at).unwrap_or(-1)).map(drop)
+}
+
 /// Makes reads and writes return at once.
 pub(crate) fn set_nonblocking(descriptor: impl AsFd) -> io::Result<()> {
     let raw = descriptor.as_fd().as_raw_fd();

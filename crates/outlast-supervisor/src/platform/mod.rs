@@ -5,8 +5,10 @@
 #![expect(unsafe_code, reason = "system calls that std does not offer")]
 
 pub(crate) mod clock;
+pub(crate) mod confine;
 pub(crate) mod file;
 pub(crate) mod lock;
+pub(crate) mod mount;
 pub(crate) mod pidfd;
 pub(crate) mod poll;
 pub(crate) mod process;

@@ -106,13 +106,29 @@ pub(crate) fn reap() -> Reap {
     };
     match pid {
         0 => Reap::NoneEnded,
-        pid if pid > 0 => Reap::Ended(Reaped {
-            pid,
-            status,
-            cpu_ms: time_ms(usage.ru_utime) + time_ms(usage.ru_stime),
-            rss_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1_024,
-        }),
+        pid if pid > 0 => Reap::Ended(reaped(pid, status, &usage)),
         _ => Reap::NoChild,
+    }
+}
+
+/// Waits until one child has ended and reaps it.
+pub(crate) fn wait_child() -> io::Result<Reaped> {
+    let mut status = 0;
+    // SAFETY: an rusage of zeroes is valid; both pointers live through the call.
+    let (pid, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        let pid = libc::wait4(-1, &raw mut status, libc::__WALL, &raw mut usage);
+        (super::check(pid)?, usage)
+    };
+    Ok(reaped(pid, status, &usage))
+}
+
+fn reaped(pid: i32, status: i32, usage: &libc::rusage) -> Reaped {
+    Reaped {
+        pid,
+        status,
+        cpu_ms: time_ms(usage.ru_utime) + time_ms(usage.ru_stime),
+        rss_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1_024,
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) stdin: BorrowedFd<'a>,
     /// Where both of its output streams go.
     pub(crate) output: BorrowedFd<'a>,
+    /// What it gets as 3 and 4; a launcher alone gets any.
+    pub(crate) extra: Option<[BorrowedFd<'a>; 2]>,
 }
 
 /// What could not be done.
@@ -46,6 +48,8 @@ struct Shared {
     cwd: *const c_char,
     stdin: c_int,
     output: c_int,
+    /// Negative when there is none.
+    extra: [c_int; 2],
     /// Where the stack of a grandchild begins: stacks grow downwards.
     inner_stack_end: *mut c_void,
     failed_step: usize,
@@ -98,6 +102,9 @@ fn start(
         cwd: exec.cwd.as_ptr(),
         stdin: exec.stdin.as_raw_fd(),
         output: exec.output.as_raw_fd(),
+        extra: exec
+            .extra
+            .map_or([-1; 2], |extra| extra.map(|one| one.as_raw_fd())),
         inner_stack_end,
         failed_step: NOTHING_FAILED,
         errno: 0,
@@ -142,6 +149,20 @@ extern "C" fn child_between(argument: *mut c_void) -> c_int {
     }
 }
 
+/// Puts what is handed down at 3 and 4, and returns the first number that is not used.
+fn hand_extra_down(extra: [c_int; 2]) -> c_int {
+    if extra[0] < 0 {
+        return 3;
+    }
+    // SAFETY: numbers only. Each is copied above both places first, since it may lie in one.
+    unsafe {
+        let above = extra.map(|one| libc::fcntl(one, libc::F_DUPFD, 5));
+        libc::dup2(above[0], 3);
+        libc::dup2(above[1], 4);
+    }
+    5
+}
+
 extern "C" fn child(argument: *mut c_void) -> c_int {
     // SAFETY: the parent passes a `Shared` that outlives us and sleeps meanwhile; every
     // call here is a plain system call; after a failure we leave without unwinding.
@@ -157,7 +178,12 @@ extern "C" fn child(argument: *mut c_void) -> c_int {
             libc::_exit(127);
         }
         // The child has a table of descriptors of its own and needs none of these any more.
-        libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
+        libc::syscall(
+            libc::SYS_close_range,
+            hand_extra_down(shared.extra),
+            u32::MAX,
+            0,
+        );
         super::signal::reset_all();
         let (mut errno, mut failed) = (libc::ENOENT, 0);
         for index in 0..shared.paths_count {

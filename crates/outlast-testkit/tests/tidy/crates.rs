@@ -20,8 +20,17 @@ const EDGES: &[(&str, &[&str])] = &[
 const DIRECT: &[(&str, &[&str])] = &[
     ("outlast-journal", &["serde", "serde_json", "thiserror"]),
     (
+        // The launcher that contains a run is this crate's: it alone uses landlock and
+        // seccompiler, both small and without dependencies of weight.
         "outlast-supervisor",
-        &["outlast-journal", "libc", "serde_json", "thiserror"],
+        &[
+            "outlast-journal",
+            "landlock",
+            "libc",
+            "seccompiler",
+            "serde_json",
+            "thiserror",
+        ],
     ),
 ];
 

@@ -22,7 +22,8 @@ const RECORDS: &[(&str, &[&str])] = &[
         &["Record", "OutputRecord", "LeftoverRecord", "Gap", "Event"],
     ),
     ("event.rs", &["Usage", "Failure"]),
-    ("spec.rs", &["Shell", "Origin", "Posture", "Survives"]),
+    ("spec.rs", &["Shell", "Origin", "Survives"]),
+    ("posture.rs", &["Posture", "LimitBound"]),
 ];
 
 fn source(path: &str) -> String {

@@ -1,18 +1,17 @@
 //! Arguments of `run`.
 
 use crate::values::{
-    Deadline, GitWord, Network, Pair, SandboxWord, deadline, duration_ms, network, pair, size_bytes,
+    Deadline, GitWord, Pair, SandboxWord, deadline, duration_ms, network, pair, size_bytes,
 };
 use clap::{Args, ValueEnum};
-use outlast_journal::{Leftovers, Lifetime, Stdin};
+use outlast_journal::{Leftovers, Lifetime, Network, Stdin};
 use std::{ffi::OsString, path::PathBuf};
 
 const COMMAND: &str = "Command";
 const TIME: &str = "Time";
 const STOP: &str = "Stopping";
 const LIFE: &str = "Life";
-const CONTAINMENT: &str =
-    "Containment (this version binds the host as it is, and refuses the rest)";
+const CONTAINMENT: &str = "Containment";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -26,6 +25,7 @@ Examples:
   generate | outlast run -c -          a text of up to 4 MiB from stdin
   outlast run --wait -- ./deploy.sh    ^C ends the wait, not the run
   outlast run --queue --idempotency-key nightly -- ./nightly.sh
+  outlast run --sandbox edit -- npm test    it writes this directory, has no network
 
 Options stand before the command. Without --wait the id is all that is printed."
 )]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// Arguments that were not looked at yet.
 #[derive(Clone, Debug)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     given: Map<String, Value>,
 }
 
@@ -18,7 +18,7 @@ impl Arguments {
     /// # Errors
     ///
     /// Fails on a name that it does not know.
-    pub(super) fn new(given: Map<String, Value>, known: &[&str]) -> Result<Self, ArgumentError> {
+    pub(crate) fn new(given: Map<String, Value>, known: &[&str]) -> Result<Self, ArgumentError> {
         match given.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(Self { given }),
             Some(name) => Err(ArgumentError::Unknown {
@@ -36,7 +36,7 @@ impl Arguments {
     }
 
     /// Returns a text.
-    pub(super) fn text(&mut self, name: &'static str) -> Result<Option<String>, ArgumentError> {
+    pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, ArgumentError> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -45,12 +45,12 @@ impl Arguments {
     }
 
     /// Returns a text without which there is nothing to do.
-    pub(super) fn needed_text(&mut self, name: &'static str) -> Result<String, ArgumentError> {
+    pub(crate) fn needed_text(&mut self, name: &'static str) -> Result<String, ArgumentError> {
         self.text(name)?.ok_or(ArgumentError::Missing { name })
     }
 
     /// Returns a text as it is, blanks too; absent only where it is `null` or empty.
-    pub(super) fn exact_text(
+    pub(crate) fn exact_text(
         &mut self,
         name: &'static str,
     ) -> Result<Option<String>, ArgumentError> {
@@ -62,7 +62,7 @@ impl Arguments {
     }
 
     /// Returns a switch; one that is absent is off.
-    pub(super) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, ArgumentError> {
+    pub(crate) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, ArgumentError> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
@@ -76,7 +76,7 @@ impl Arguments {
         clippy::cast_sign_loss,
         reason = "a cast from a float saturates, and the callers clamp"
     )]
-    pub(super) fn number(&mut self, name: &'static str) -> Result<Option<u64>, ArgumentError> {
+    pub(crate) fn number(&mut self, name: &'static str) -> Result<Option<u64>, ArgumentError> {
         let Some(value) = self.take(name) else {
             return Ok(None);
         };
@@ -103,7 +103,7 @@ impl Arguments {
     }
 
     /// Returns what one of these words stands for.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &mut self,
         name: &'static str,
         words: &[(&str, T)],
@@ -126,7 +126,7 @@ impl Arguments {
     }
 
     /// Returns texts; one alone may stand without its brackets.
-    pub(super) fn texts(
+    pub(crate) fn texts(
         &mut self,
         name: &'static str,
     ) -> Result<Option<Vec<String>>, ArgumentError> {
@@ -147,7 +147,7 @@ impl Arguments {
     }
 
     /// Returns the names and values of an object of strings, in its order.
-    pub(super) fn pairs(
+    pub(crate) fn pairs(
         &mut self,
         name: &'static str,
     ) -> Result<Vec<(String, String)>, ArgumentError> {
@@ -186,7 +186,7 @@ fn wrong(name: &'static str, wanted: &'static str, given: &Value) -> ArgumentErr
 }
 
 /// Keeps a number between two bounds and says so where that changed it.
-pub(super) fn clamp(
+pub(crate) fn clamp(
     notices: &mut Vec<String>,
     name: &str,
     asked: u64,
@@ -203,7 +203,7 @@ pub(super) fn clamp(
 /// What is wrong with the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub(super) enum ArgumentError {
+pub(crate) enum ArgumentError {
     /// The tool has no such argument.
     #[error("there is no argument `{name}`")]
     Unknown {
@@ -252,6 +252,9 @@ pub(super) enum ArgumentError {
         /// The variable.
         name: String,
     },
+    /// Its caller cannot hold it.
+    #[error("`lifetime` cannot be `session` over HTTP")]
+    LifetimeOverHttp,
     /// The directory to run in is not there.
     #[error("`cwd` names no directory: `{path}`")]
     NoDirectory {
@@ -275,6 +278,7 @@ impl Advice for ArgumentError {
             Self::Negative { .. } => "negative_number",
             Self::Word { .. } => "unknown_word",
             Self::EnvNotAllowed { .. } => "env_not_allowed",
+            Self::LifetimeOverHttp => "lifetime_over_http",
             Self::NoDirectory { .. } => "work_dir",
             Self::Containment { .. } => "containment_unavailable",
         }
@@ -291,6 +295,9 @@ impl Advice for ArgumentError {
             Self::Word { words, .. } => format!("use one of {words}, or leave it out"),
             Self::EnvNotAllowed { .. } => {
                 "names that begin with `LD_` are refused; set it inside of the command".to_owned()
+            }
+            Self::LifetimeOverHttp => {
+                "leave `lifetime` out and cancel the run, or give it `timeout_secs`".to_owned()
             }
             Self::NoDirectory { .. } => {
                 "give a directory that exists, or leave it out for the project root".to_owned()

@@ -15,7 +15,10 @@ use outlast_lib::{
     Advice, ListQuery, NoticeScope, RunId, ShortRecord, Status, Store, limits, project,
 };
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 /// First line of the instructions.
 const PURPOSE: &str = "Outlast runs shell commands that outlive your turn, this host and this \
@@ -34,6 +37,10 @@ pub(super) struct Desk {
     project: String,
     /// Session that all calls count for, where one was named at the start.
     session: Option<String>,
+    /// Whether hosts come and go while it stays.
+    is_shared: bool,
+    /// Runs started so far.
+    starts: AtomicU64,
 }
 
 impl Desk {
@@ -56,12 +63,15 @@ impl Desk {
             project: project(&base),
             base,
             session,
+            is_shared: false,
+            starts: AtomicU64::new(0),
         })
     }
 
-    /// Returns whether it matters in which directories a host works: not if it told at the start.
+    /// Returns whether it matters in which directories a host works: not if it told at the start,
+    /// and not where hosts come and go.
     pub(super) fn wants_roots(&self) -> bool {
-        self.surroundings.host_project.is_none()
+        !self.is_shared && self.surroundings.host_project.is_none()
     }
 
     /// Returns the root of the project that a call is about.
@@ -72,6 +82,42 @@ impl Desk {
             None
         };
         base.map_or_else(|| self.project.clone(), |base| project(&base))
+    }
+
+    /// Makes the desk of a server that many hosts share, with this `--session`.
+    ///
+    /// What started it is no host of theirs, so what that says of itself does not count.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no directory to stand in.
+    pub(super) fn shared(
+        surroundings: &Surroundings,
+        session: Option<String>,
+    ) -> Result<Self, SurroundingsError> {
+        let surroundings = Surroundings {
+            host_session: None,
+            host_project: None,
+            ..surroundings.clone()
+        };
+        let mut desk = Self::new(&surroundings, session)?;
+        desk.is_shared = true;
+        Ok(desk)
+    }
+
+    /// Counts a run that was started.
+    pub(super) fn note_start(&self) {
+        self.starts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many runs were started.
+    pub(super) fn starts(&self) -> u64 {
+        self.starts.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether hosts come and go while the server stays.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Returns the directory to run in.

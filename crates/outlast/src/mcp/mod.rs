@@ -9,6 +9,7 @@ mod act;
 mod answer;
 mod arguments;
 mod desk;
+mod http;
 mod keys;
 mod offer;
 mod read;
@@ -19,6 +20,10 @@ mod task;
 mod tools;
 mod wait;
 mod wire;
+
+pub(crate) use arguments::{ArgumentError, Arguments, clamp};
+pub(crate) use http::Endpoint;
+pub(crate) use run::{REFUSED_ENV, start_failure};
 
 use crate::{
     cli::McpArguments,

@@ -10,17 +10,17 @@ use crate::{
     failure::{Failure, exit},
     policy::{Policy, PolicyError},
     surface::read_failure,
-    values::{Network, network},
+    values::network,
 };
 use outlast_lib::{
-    Begun, CommandLine, Leftovers, Lifetime, Origin, Record, Request, StartError, Status, Stdin,
-    WaitQuery, limits,
+    Begun, CommandLine, Leftovers, Lifetime, Network, Origin, Record, Request, StartError, Status,
+    Stdin, WaitQuery, limits,
 };
 use outlast_supervisor::process;
 use std::{env, path::Path};
 
 /// How names begin that `env` may not set: they put code into every program that starts.
-const REFUSED_ENV: &str = "LD_";
+pub(crate) const REFUSED_ENV: &str = "LD_";
 
 /// Starts a run and returns at once, or when it has ended within `wait_secs`.
 pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, Failure> {
@@ -35,6 +35,9 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
         limits::TOOL_WAIT_SECS,
     );
     let begun = start(call, request(call, asked, &mut notices)?)?;
+    if !begun.is_replayed {
+        call.desk.note_start();
+    }
     if wait_secs > 0 {
         let query = WaitQuery {
             timeout_ms: Some(wait_secs * 1_000),
@@ -205,6 +208,10 @@ fn check_containment(from: &mut Arguments) -> Result<(), ArgumentError> {
 }
 
 fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<Request, Failure> {
+    // A connection is no holder: it ends with each answer, and the server with no session.
+    if asked.lifetime == Lifetime::Session && call.desk.is_shared() {
+        return Err(bad(&ArgumentError::LifetimeOverHttp));
+    }
     let cwd = call.desk.cwd(call.caller, asked.cwd.as_deref());
     check_directory(&cwd).map_err(|error| bad(&error))?;
     let policy = policy(call, &cwd, &asked)?;
@@ -271,7 +278,7 @@ fn check_directory(cwd: &Path) -> Result<(), ArgumentError> {
 }
 
 /// Returns the failure of a start, with the run that records it, if one does.
-fn start_failure(error: &StartError) -> Failure {
+pub(crate) fn start_failure(error: &StartError) -> Failure {
     let failure = Failure::new(error, exit::ERROR);
     if let StartError::CouldNotStart { id, .. } | StartError::Supervisor { id, .. } = error {
         return failure.of_run(*id);

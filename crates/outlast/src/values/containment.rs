@@ -1,7 +1,8 @@
-//! Words for what a run may touch. This version binds none of them but the host as it is.
+//! Words for what a run may touch.
 
 use super::ValueError;
 use clap::ValueEnum;
+use outlast_lib::Network;
 
 /// How far a run is contained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -12,17 +13,6 @@ pub(crate) enum SandboxWord {
     Edit,
     /// Nothing contains it
     Host,
-}
-
-/// Which hosts a run may talk to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Network {
-    /// None.
-    None,
-    /// All.
-    Full,
-    /// Those named.
-    Allow(Vec<String>),
 }
 
 /// What a run may do with the history of its project.

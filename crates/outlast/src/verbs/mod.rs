@@ -12,7 +12,7 @@ mod run;
 mod show;
 mod wait;
 
-use crate::{cli::Verb, doctor, failure::Stop, mcp, surface::Surface};
+use crate::{cli::Verb, doctor, failure::Stop, mcp, serve, surface::Surface};
 
 impl Verb {
     /// Returns whether what goes wrong is to be told as a document.
@@ -32,7 +32,7 @@ impl Verb {
             Self::Reindex(arguments) | Self::Doctor(arguments) | Self::Config(arguments) => {
                 arguments.json
             }
-            Self::Mcp(_) | Self::Completions(_) | Self::Man(_) => false,
+            Self::Mcp(_) | Self::Serve(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }
 }
@@ -60,6 +60,7 @@ pub(crate) fn act(surface: &mut Surface, verb: Verb) -> Result<u8, Stop> {
         Verb::Gc(arguments) => collect::gc(surface, &arguments),
         Verb::Reindex(arguments) => collect::reindex(surface, &arguments),
         Verb::Mcp(arguments) => mcp::serve(&surface.surroundings, arguments),
+        Verb::Serve(arguments) => serve::serve(surface, *arguments),
         Verb::Doctor(arguments) => doctor::doctor(surface, &arguments),
         Verb::Completions(arguments) => man::completions(surface, &arguments),
         Verb::Man(arguments) => man::man(surface, &arguments),

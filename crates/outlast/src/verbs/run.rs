@@ -17,7 +17,6 @@ use std::{io::ErrorKind, slice};
 
 /// Starts a command; with `--wait` prints its output as it comes and returns its code.
 pub(crate) fn run(surface: &mut Surface, arguments: RunArguments) -> Result<u8, Stop> {
-    request::check_containment(&arguments)?;
     let (wait, json) = (arguments.wait, arguments.json);
     let request = request::request(arguments)?;
     // Taken before the start: a ^C from then on ends a wait and loses no id.
@@ -27,6 +26,11 @@ pub(crate) fn run(surface: &mut Surface, arguments: RunArguments) -> Result<u8, 
         .start(&request)
         .map_err(|error| start_failure(&error))?;
     say_begun(&begun);
+    if request.containment.is_some() {
+        // Told as bound. A queued run is not yet; its record says so when it is.
+        let posture = record(&store, &begun.id)?.posture;
+        talk(&format!("note: {}", posture.line()));
+    }
     if let Some(interrupt) = interrupt {
         talk(begun.id.as_str());
         let wait = Wait {
@@ -196,7 +200,10 @@ fn start_failure(error: &StartError) -> Failure {
     if matches!(error, StartError::Request(_) | StartError::NoHolder) {
         return Failure::new(error, exit::USAGE);
     }
-    if matches!(error, StartError::NoShell { .. }) {
+    if matches!(
+        error,
+        StartError::NoShell { .. } | StartError::Containment(_)
+    ) {
         return Failure::new(error, exit::NOT_STARTED);
     }
     Failure::new(error, exit::ERROR)

@@ -141,15 +141,14 @@ fn the_end_of_a_session_ends_the_runs_that_asked_for_it_and_no_other() {
     );
 }
 
-/// Case SB-01, the refusal. Which step is missing is told once there is containment to probe.
+/// Case SB-01, what no backend can bind. Steps that fail are in `contain_honest`.
 #[test]
 fn what_cannot_be_contained_as_asked_is_refused_and_leaves_nothing() {
     let ground = Ground::new();
     for asked in [
-        ["--sandbox", "edit"],
-        ["--sandbox", "read"],
         ["--network", "none"],
         ["--memory", "1GiB"],
+        ["--image", "none"],
     ] {
         let mut command = ground.program.command(&["run", "--json"]);
         command.args(asked).args(["--", "touch", "was-run"]);

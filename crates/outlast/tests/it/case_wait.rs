@@ -3,7 +3,7 @@
 //! Each test is a case of `docs/reference/cases.md`. What takes seconds there
 //! is shorter here; each test says how.
 
-use crate::case_ground::{BUSY, Ground, SOON, assert_within, span_ms};
+use crate::case_ground::{BUSY, Ground, SOON, assert_within, span_ms, write};
 use jiff::{SignedDuration, Timestamp};
 use outlast_testkit::{capture, eventually};
 use serde_json::{Value, json};
@@ -166,6 +166,62 @@ fn a_wait_for_any_ends_with_the_first_run_and_one_for_all_with_the_last() {
         assert_within(500, begun);
         assert_eq!(output.status.code(), Some(code), "{output:?}");
     }
+}
+
+/// The wall clock is made to jump for all that the program writes and compares; only the timer
+/// of a deadline follows the machine's own, see the next test.
+#[test]
+fn a_clock_that_jumps_changes_no_limit_no_duration_and_no_order() {
+    let ground = Ground::new();
+    let shift = ground.home.work().join("shift");
+    let jump = |hours: i64| write(&shift, &(hours * 3_600_000).to_string());
+    let shifted = |words: &[&str]| {
+        let mut command = ground.program.command(words);
+        command.env("OUTLAST_FAULT", format!("clock@{}", shift.display()));
+        let output = capture(command);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+        output.stdout
+    };
+    let document =
+        |words: &[&str]| -> Value { serde_json::from_str(&shifted(words)).expect("a document") };
+    let is_short = |record: &Value| record["elapsed_ms"].as_u64() < Some(60_000);
+    jump(0);
+    let gate = ground.gate("go");
+    let words = ["run", "--timeout", "10m", "-c", "read -r _ <go"];
+    let id = shifted(&words).trim().to_owned();
+    let before = document(&["show", "--json", &id]);
+
+    jump(2);
+    let seen = document(&["show", "--json", &id]);
+    assert_eq!(seen["status"], "running");
+    assert!(is_short(&seen), "{seen:#}");
+
+    jump(-3);
+    shifted(&["run", "--wait", "--", "true"]);
+    gate.open(1);
+    shifted(&["wait", &id]);
+    let record = document(&["show", "--json", &id]);
+    assert_eq!(record["status"], "completed", "{record:#}");
+    assert!(is_short(&record), "{record:#}");
+    assert_eq!(record["started"], before["started"]);
+    assert!(
+        span_ms(&record["started"], &record["ended"]) < -3_500_000,
+        "it was made to jump"
+    );
+    let events = shifted(&["events", &id, "--jsonl"]);
+    let numbers: Vec<u64> = events
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an event"))
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
+    assert_eq!(numbers, [0, 1], "{events}");
+    shifted(&["gc"]);
+    let listed = document(&["ps", "--json"]);
+    assert_eq!(
+        listed["runs"].as_array().map(Vec::len),
+        Some(2),
+        "nothing became old"
+    );
 }
 
 /// Case TM-02. No clock can be set here: that the deadline follows a clock that jumps is the

@@ -5,10 +5,13 @@ use crate::case_ground::{Ground, OUTLAST, write};
 use outlast_testkit::{Output, capture};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// Position of the type in an ELF header, and the type of a program at a fixed address.
 const ELF_TYPE: usize = 16;
 const ET_EXEC: u8 = 2;
+/// The program header that names a loader.
+const PT_INTERP: usize = 3;
 
 #[test]
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
@@ -16,6 +19,25 @@ fn the_program_is_linked_at_a_fixed_address() {
     let elf = fs::read(OUTLAST).expect("the program can be read");
     assert_eq!(elf.get(..4), Some(&b"\x7fELF"[..]));
     assert_eq!(elf[ELF_TYPE], ET_EXEC, "3 would be position-independent");
+}
+
+#[test]
+#[cfg(all(target_env = "gnu", target_pointer_width = "64"))]
+fn the_program_loads_no_shared_library_where_the_compiler_has_the_archives() {
+    let asked = Command::new("cc").arg("-print-file-name=libc.a").output();
+    let found = String::from_utf8(asked.expect("it linked this").stdout).expect("a path");
+    if !Path::new(found.trim()).is_absolute() {
+        println!("not run: the C compiler has no libc.a");
+        return;
+    }
+    let elf = fs::read(OUTLAST).expect("the program can be read");
+    let number = |at: usize, bytes: usize| {
+        let little_endian = elf[at..at + bytes].iter().rev();
+        little_endian.fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+    };
+    let (first, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    let kinds: Vec<usize> = (0..count).map(|at| number(first + at * size, 4)).collect();
+    assert!(!kinds.contains(&PT_INTERP), "{kinds:?}");
 }
 
 #[test]
@@ -90,6 +112,54 @@ fn a_completion_in_a_real_bash_offers_the_id() {
     );
     let output = capture(ground.other("bash", &["-c", &text]));
     assert_eq!(output.stdout.trim(), start(&id, 4), "{output:?}");
+}
+
+/// Returns whether this machine has `shell`; says in a line when it has not.
+fn has(shell: &str) -> bool {
+    let is_there = Command::new(shell).args(["-c", "exit 0"]).status().is_ok();
+    if !is_there {
+        println!("not run: there is no {shell} here");
+    }
+    is_there
+}
+
+#[test]
+fn a_completion_in_a_real_zsh_offers_the_id() {
+    if !has("zsh") {
+        return;
+    }
+    let ground = Ground::new();
+    let id = ground.start(&["--", "true"]);
+    ground.wait(&id);
+    // What zsh would list is printed instead.
+    let text = format!(
+        "autoload -U compinit && compinit -u -D\n\
+         source <(\"$OUTLAST\" completions zsh)\n\
+         _describe() {{ print -l -- ${{(P)@[-1]}} }}\n\
+         words=(outlast show {start}) CURRENT=3\n\
+         $_comps[outlast]",
+        start = start(&id, 3),
+    );
+    let output = capture(ground.other("zsh", &["-f", "-c", &text]));
+    let offered = output.stdout.split(':').next();
+    assert_eq!(offered, Some(start(&id, 4).as_str()), "{output:?}");
+}
+
+#[test]
+fn a_completion_in_a_real_fish_offers_the_id() {
+    if !has("fish") {
+        return;
+    }
+    let ground = Ground::new();
+    let id = ground.start(&["--", "true"]);
+    ground.wait(&id);
+    let text = format!(
+        "$OUTLAST completions fish | source\ncomplete -C 'outlast show {}'",
+        start(&id, 3)
+    );
+    let output = capture(ground.other("fish", &["--no-config", "-c", &text]));
+    let offered = output.stdout.split('\t').next();
+    assert_eq!(offered, Some(start(&id, 4).as_str()), "{output:?}");
 }
 
 #[test]

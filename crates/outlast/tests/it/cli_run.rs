@@ -89,7 +89,7 @@ fn a_wait_exits_with_the_code_that_tells_what_became_of_the_run() {
     assert_eq!(code(&["--timeout", "50ms", "--", "sleep", "60"]), Some(124));
     assert_eq!(code(&["--", "no-such-program-here"]), Some(127));
     assert_eq!(code(&["--cwd", "/nonexistent", "--", "true"]), Some(126));
-    assert_eq!(code(&["--sandbox", "edit", "--", "true"]), Some(126));
+    assert_eq!(code(&["--network", "none", "--", "true"]), Some(126));
     assert_eq!(code(&["--timeout", "abc", "--", "true"]), Some(2));
 }
 

@@ -3,6 +3,7 @@
 //! What is served stands behind `Offer`. Nothing here names a run, a store or
 //! a tool, so that other tools can be put on the same wire.
 
+mod http;
 mod offer;
 mod progress;
 mod resources;
@@ -12,6 +13,7 @@ mod stdio;
 mod tasks;
 mod watches;
 
+pub(crate) use http::Http;
 pub(crate) use offer::{
     Call, Caller, Content, INTERNAL_ERROR, Listener, Mark, Offer, Reply, RequestError, Resource,
     Task, result,

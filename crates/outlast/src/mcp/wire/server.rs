@@ -4,6 +4,7 @@
 //! connection that ends, let go of a wait; no run hears of it.
 
 use super::{
+    http,
     offer::{Call, Caller, Listener, Offer, Reply, RequestError},
     progress::Progress,
     resources,
@@ -64,6 +65,11 @@ impl<O: Offer> Server<O> {
         }
     }
 
+    /// Returns how many calls wait now.
+    pub(crate) fn waiting(&self) -> usize {
+        limits::TOOL_WAITS_MAX - self.waits.available_permits()
+    }
+
     /// Has something answered on a thread.
     async fn ask<T: Send + 'static>(
         &self,
@@ -86,7 +92,7 @@ impl<O: Offer> Server<O> {
             Arc::default()
         };
         Caller {
-            host: context.client_info().map(|host| host.name),
+            host: http::host(context),
             session: text("sessionId"),
             thread: text("threadId"),
             call: CALL_IDS.iter().find_map(|name| text(name)),

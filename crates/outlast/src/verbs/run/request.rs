@@ -4,10 +4,13 @@ use crate::{
     cli::RunArguments,
     failure::{Failure, exit},
     surroundings::work_dir,
-    values::{Network, SandboxWord},
+    values::{GitWord, SandboxWord},
 };
 use jiff::tz::TimeZone;
-use outlast_lib::{CommandLine, Lifetime, Origin, ProcessRef, Request, RequestError, limits};
+use outlast_lib::{
+    CommandLine, Containment, Git, Lifetime, Network, Origin, ProcessRef, Request, RequestError,
+    Tier, limits,
+};
 use outlast_supervisor::{clock, process};
 use std::{
     env,
@@ -25,6 +28,7 @@ const STDIN: &str = "-";
 ///
 /// Fails on what only the command line can get wrong; the rest is for the library to check.
 pub(super) fn request(arguments: RunArguments) -> Result<Request, Failure> {
+    let containment = containment(&arguments)?;
     let holder = holder(&arguments)?;
     let environment: Vec<(OsString, OsString)> = env::vars_os().collect();
     check_secrets(&arguments, &environment)?;
@@ -69,41 +73,65 @@ pub(super) fn request(arguments: RunArguments) -> Result<Request, Failure> {
             host: Some("cli".to_owned()),
             ..Origin::default()
         },
+        containment,
         ..Request::new(command, cwd)
     })
 }
 
-/// Refuses what this version cannot bind, before anything is done.
+/// Returns what is to contain the run, if anything is.
 ///
 /// # Errors
 ///
-/// Fails with exit code 126: a run is never started with less than was asked for.
-pub(super) fn check_containment(arguments: &RunArguments) -> Result<(), Failure> {
-    let sandbox = arguments
-        .sandbox
-        .is_some_and(|word| word != SandboxWord::Host);
-    let network = arguments
-        .network
-        .as_ref()
-        .is_some_and(|word| *word != Network::Full);
+/// Fails with exit code 126 on what this version cannot bind, and on bounds of a run that nothing
+/// contains: a run is never started with less than was asked for.
+pub(super) fn containment(arguments: &RunArguments) -> Result<Option<Containment>, Failure> {
     let asked = [
-        ("--sandbox", sandbox),
-        ("--network", network),
-        ("--git", arguments.git.is_some()),
         ("--memory", arguments.memory.is_some()),
         ("--pids", arguments.pids.is_some()),
         ("--cpu", arguments.cpu.is_some()),
         ("--image", arguments.image.is_some()),
     ];
-    let Some((option, _)) = asked.iter().find(|(_, is_asked)| *is_asked) else {
-        return Ok(());
+    if let Some((option, _)) = asked.iter().find(|(_, is_asked)| *is_asked) {
+        return Err(Failure::plain(
+            "containment_unavailable",
+            format!("this version cannot contain a run as `{option}` asks"),
+            &format!("leave {option} away"),
+            exit::NOT_STARTED,
+        ));
+    }
+    let tier = match arguments.sandbox {
+        None | Some(SandboxWord::Host) => Tier::FullAccess,
+        Some(SandboxWord::Read) => Tier::ReadOnly,
+        Some(SandboxWord::Edit) => Tier::SandboxEdit,
     };
-    Err(Failure::plain(
-        "containment_unavailable",
-        format!("this version cannot contain a run as `{option}` asks"),
-        &format!("leave {option} away to run it on the host as it is"),
-        exit::NOT_STARTED,
-    ))
+    if tier == Tier::FullAccess {
+        return uncontained(arguments);
+    }
+    let git = match arguments.git {
+        Some(GitWord::Read) => Git::Read,
+        None | Some(GitWord::Commit) => Git::Commit,
+        Some(GitWord::Write) => Git::Write,
+    };
+    Ok(Some(Containment {
+        network: arguments.network.clone().unwrap_or_default(),
+        git,
+        ..Containment::new(tier)
+    }))
+}
+
+fn uncontained(arguments: &RunArguments) -> Result<Option<Containment>, Failure> {
+    let network = arguments.network.as_ref();
+    let network = network.is_some_and(|word| *word != Network::Full);
+    let asked = [("--network", network), ("--git", arguments.git.is_some())];
+    match asked.iter().find(|(_, is_asked)| *is_asked) {
+        None => Ok(None),
+        Some((option, _)) => Err(Failure::plain(
+            "containment_unavailable",
+            format!("`{option}` bounds nothing on the host, where nothing contains the run"),
+            &format!("add --sandbox edit or --sandbox read, or leave {option} away"),
+            exit::NOT_STARTED,
+        )),
+    }
 }
 
 /// How a shell is to run a text.

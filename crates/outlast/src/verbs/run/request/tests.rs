@@ -15,8 +15,7 @@ fn arguments(words: &[&str]) -> RunArguments {
 
 fn refused(words: &[&str]) -> String {
     let arguments = arguments(words);
-    let outcome = check_containment(&arguments).and_then(|()| request(arguments));
-    outcome.expect_err("a refusal").to_string()
+    request(arguments).expect_err("a refusal").to_string()
 }
 
 #[test]
@@ -47,26 +46,45 @@ fn a_shell_text_is_one_word() {
 
 #[test]
 fn containment_that_cannot_be_bound_is_refused_and_never_left_out() {
-    insta::assert_snapshot!(refused(&["--sandbox", "edit", "true"]), @"
-    error: this version cannot contain a run as `--sandbox` asks
-    hint: leave --sandbox away to run it on the host as it is
+    insta::assert_snapshot!(refused(&["--network", "none", "true"]), @"
+    error: `--network` bounds nothing on the host, where nothing contains the run
+    hint: add --sandbox edit or --sandbox read, or leave --network away
     code: containment_unavailable
     ");
     for words in [
-        ["--network", "none"],
         ["--network", "allow:a.example"],
         ["--git", "read"],
         ["--memory", "1GiB"],
         ["--pids", "10"],
         ["--cpu", "1.5"],
         ["--image", "alpine"],
-        ["--sandbox", "read"],
     ] {
         let told = refused(&[words[0], words[1], "true"]);
         assert!(told.contains("code: containment_unavailable"), "{told}");
     }
-    let host = ["--sandbox", "host", "--network", "full", "true"];
-    assert_eq!(check_containment(&arguments(&host)), Ok(()));
+    let host = arguments(&["--sandbox", "host", "--network", "full", "true"]);
+    assert_eq!(containment(&host), Ok(None));
+}
+
+#[test]
+fn a_sandbox_has_no_network_unless_one_is_asked_for() {
+    let asked = |words: &[&str]| {
+        let words = [words, &["true"]].concat();
+        containment(&arguments(&words)).expect("it can be bound")
+    };
+    assert_eq!(
+        asked(&["--sandbox", "edit"]),
+        Some(Containment::new(Tier::SandboxEdit))
+    );
+    let read = asked(&["--sandbox", "read", "--network", "full", "--git", "read"]);
+    assert_eq!(
+        read,
+        Some(Containment {
+            network: Network::Full,
+            git: Git::Read,
+            ..Containment::new(Tier::ReadOnly)
+        })
+    );
 }
 
 #[test]

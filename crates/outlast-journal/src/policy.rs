@@ -1,0 +1,118 @@
+//! What a supervisor hands to the launcher that contains a command, and what that reports.
+//!
+//! Both ends are the same program, so the form has no version: it never
+//! reaches a disk.
+
+use crate::{Containment, Failure, Guarantee};
+use serde::{Deserialize, Serialize};
+
+/// What the launcher is to do. The environment of the command follows it as bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// What to bind.
+    pub containment: Containment,
+    /// Words to execute; none for a look at what would hold.
+    pub argv: Vec<String>,
+    /// Directory to execute them in: absolute.
+    pub cwd: String,
+    /// The home that is hidden, if the run has one: canonical.
+    pub home: Option<String>,
+    /// Folders and files outside of the workspace to show, read-only: canonical.
+    pub shown: Vec<String>,
+    /// Files in there that hold keys: covered, so that they cannot be read.
+    pub covered: Vec<String>,
+    /// Process id of the supervisor, without which the launcher must not go on.
+    pub supervisor: i32,
+    /// Bytes that each private directory for temporary files may hold.
+    pub temporary_bytes_max: u64,
+}
+
+/// What the launcher says, one line each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub enum Report {
+    /// The first process of the namespace was made.
+    Init {
+        /// Its number on the host.
+        pid: i32,
+    },
+    /// A step could not be done; nothing was executed.
+    SetupFailed {
+        /// Which.
+        step: String,
+        /// What the system said.
+        errno: i32,
+    },
+    /// All is bound and the command could not be executed.
+    ExecFailed {
+        /// Why.
+        failure: Failure,
+    },
+    /// The command executes.
+    Running {
+        /// What was seen to hold, from inside.
+        holds: Vec<Guarantee>,
+        /// Names that were bound read-only.
+        protected: Vec<String>,
+        /// What of the kernel was not there, and what that means.
+        notice: Option<String>,
+    },
+    /// The command ended.
+    Exited {
+        /// Its wait status.
+        status: i32,
+        /// CPU time of it and of those it reaped, in milliseconds.
+        cpu_ms: u64,
+        /// Its largest memory, in bytes.
+        rss_bytes: u64,
+    },
+}
+
+impl Report {
+    /// Returns the line that says this, newline included.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).expect("a report has only string keys");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Reads one line, with or without its newline; `None` when it is no report.
+    pub fn from_bytes(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+}
+
+/// Returns what to do about a step that failed with `errno`.
+pub fn fix(step: &str, errno: i32) -> &'static str {
+    const EPERM: i32 = 1;
+    const EACCES: i32 = 13;
+    const EINVAL: i32 = 22;
+    const ENOSPC: i32 = 28;
+    const ENOSYS: i32 = 38;
+    const ELOOP: i32 = 40;
+    match (step.split(':').next().unwrap_or_default(), errno) {
+        ("namespaces", EPERM | EACCES) => {
+            "let users make namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0` or \
+             `sysctl kernel.unprivileged_userns_clone=1`; in a container, ask for less of its own \
+             confinement (`--security-opt seccomp=unconfined`)"
+        }
+        ("namespaces", ENOSPC) => "raise `sysctl user.max_user_namespaces`, which is used up or 0",
+        ("namespaces", ENOSYS | EINVAL) => {
+            "use a kernel with namespaces (CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS)"
+        }
+        ("proc", EPERM) => {
+            "mount a whole /proc where this runs: a container that masks parts of its own forbids \
+             a new one (`--security-opt systempaths=unconfined`)"
+        }
+        ("idmap", EINVAL | EPERM) => {
+            "run it as an ordinary user, or put the directory on a file system that can be \
+             mapped (ext4, btrfs, xfs)"
+        }
+        ("open", ELOOP) => "a link stands where a directory was: look at who changes the path",
+        (_, ENOSYS) => "use Linux 5.12 or newer",
+        _ => "see `outlast doctor`, or run it with `--sandbox host`, where nothing contains it",
+    }
+}
+
+#[cfg(test)]
+mod tests;

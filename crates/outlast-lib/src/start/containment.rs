@@ -1,0 +1,230 @@
+//! What a start checks of a containment: the workspace, the tier of its parent, and what cannot
+//! be contained at all. That it holds is for the supervisor to bind and to see.
+
+use super::StartError;
+use super::ancestry::Parent;
+use crate::{Advice, Store};
+use outlast_journal::{Containment, Network, Posture, Request, RunId, Tier};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The code by which a supervisor says that it could not contain a run.
+pub(super) const FAILED: &str = "containment_failed";
+
+/// Directories of the root in which programs, devices and settings lie.
+const SYSTEM: [&str; 16] = [
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "nix", "opt", "proc", "run", "sbin",
+    "sys", "tmp", "usr", "var",
+];
+/// Those of them in which nothing is a workspace.
+const NEVER: [&str; 3] = ["dev", "proc", "sys"];
+
+/// Returns the containment of a request with its workspace, `None` for the host as it is.
+pub(super) fn workspace(
+    store: &Store,
+    request: &Request,
+) -> Result<Option<Containment>, ContainError> {
+    let asked = request.containment.as_ref();
+    let Some(asked) = asked.filter(|asked| asked.tier != Tier::FullAccess) else {
+        return Ok(None);
+    };
+    if request.stop_command.is_some() {
+        return Err(ContainError::StopCommand);
+    }
+    if matches!(asked.network, Network::Allow(_)) && asked.proxy.is_none() {
+        return Err(ContainError::NoProxy);
+    }
+    let path = fs::canonicalize(&request.cwd).map_err(|source| ContainError::Gone {
+        path: request.cwd.clone(),
+        source,
+    })?;
+    let home = variable(request, "HOME").and_then(|home| fs::canonicalize(home).ok());
+    let store = fs::canonicalize(store.root()).unwrap_or_else(|_| store.root().to_owned());
+    if let Some(why) = refusal(&path, home.as_deref(), &store) {
+        return Err(ContainError::Workspace { path, why });
+    }
+    let Some(workspace) = path.to_str().map(str::to_owned) else {
+        let why = "its path is not UTF-8";
+        return Err(ContainError::Workspace { path, why });
+    };
+    Ok(Some(Containment {
+        workspace,
+        ..asked.clone()
+    }))
+}
+
+/// Returns why a directory cannot be a workspace, if so. All paths are canonical.
+fn refusal(path: &Path, home: Option<&Path>, store: &Path) -> Option<&'static str> {
+    let mut parts = path.components().skip(1);
+    let first = parts.next().and_then(|first| first.as_os_str().to_str());
+    let is_first_alone = parts.next().is_none();
+    if path.parent().is_none() {
+        return Some("it is the root of all files");
+    }
+    if !path.is_dir() {
+        return Some("it is no directory");
+    }
+    if store.starts_with(path) || path.starts_with(store) {
+        return Some("the store of the runs lies in it, or it in the store");
+    }
+    if home.is_some_and(|home| home.starts_with(path)) {
+        return Some("the home directory is it, or lies in it");
+    }
+    let is_system = first.is_some_and(|first| SYSTEM.contains(&first) && is_first_alone);
+    let is_never = first.is_some_and(|first| NEVER.contains(&first));
+    (is_system || is_never).then_some("it is a directory of the system")
+}
+
+fn variable(request: &Request, name: &str) -> Option<OsString> {
+    let set = request
+        .env_set
+        .iter()
+        .rev()
+        .find(|(known, _)| known == name);
+    let set = set.map(|(_, value)| OsString::from(value));
+    let inherited = || {
+        let mut all = request.environment.iter().rev();
+        all.find(|(known, _)| known == name)
+            .map(|(_, value)| value.clone())
+    };
+    set.or_else(inherited)
+}
+
+/// Refuses what may do more than the run that it is started inside of.
+pub(super) fn check_parent(request: &Request, parent: Option<&Parent>) -> Result<(), ContainError> {
+    let Some(parent) = parent else { return Ok(()) };
+    let tier = request
+        .containment
+        .as_ref()
+        .map_or(Tier::FullAccess, |asked| asked.tier);
+    if tier > parent.tier {
+        return Err(ContainError::AboveParent {
+            tier,
+            parent: parent.id,
+            parent_tier: parent.tier,
+        });
+    }
+    Ok(())
+}
+
+/// Returns the posture that a request asks for; what is bound is told when it is.
+pub(super) fn posture(request: &Request) -> Posture {
+    let asked = request.containment.as_ref();
+    asked.map_or_else(Posture::host, Posture::asked)
+}
+
+/// Returns the directory of a run as its spec has it: inside, only the true path is sure to exist.
+pub(super) fn cwd(request: &Request) -> String {
+    let asked = request.containment.as_ref();
+    asked.map_or_else(
+        || request.cwd.to_string_lossy().into_owned(),
+        |asked| asked.workspace.clone(),
+    )
+}
+
+/// Why a run was not contained, and therefore not started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContainError {
+    /// The directory may not be handed to a run.
+    #[error("`{}` cannot be a workspace: {why}", path.display())]
+    Workspace {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The directory is not there, or cannot be reached.
+    #[error("the workspace `{}` cannot be found", path.display())]
+    Gone {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The run would have more rights than the one it is started inside of.
+    #[error("tier {tier} is above {parent_tier}, which run `{parent}` is bound to")]
+    AboveParent {
+        /// What was asked for.
+        tier: Tier,
+        /// The run around it.
+        parent: RunId,
+        /// What that is bound to.
+        parent_tier: Tier,
+    },
+    /// Its stop command would run outside.
+    #[error("a stop command would run outside of the containment")]
+    StopCommand,
+    /// Some hosts are allowed and nothing says how they are reached.
+    #[error("hosts are allowed and no proxy is named that leads to them")]
+    NoProxy,
+    /// A step could not be done.
+    #[error("{message}")]
+    Failed {
+        /// Which.
+        message: String,
+        /// What the system said.
+        source: Option<io::Error>,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+impl ContainError {
+    /// Returns what a supervisor said.
+    pub(super) fn failed(
+        message: Option<String>,
+        source: Option<io::Error>,
+        hint: Option<String>,
+    ) -> Self {
+        Self::Failed {
+            message: message.unwrap_or_else(|| "the run cannot be contained as asked".to_owned()),
+            source,
+            hint: hint.unwrap_or_else(|| "see `outlast doctor`".to_owned()),
+        }
+    }
+}
+
+impl Advice for ContainError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Workspace { .. } => "workspace_refused",
+            Self::Gone { .. } => "workspace_gone",
+            Self::AboveParent { .. } => "tier_above_parent",
+            Self::StopCommand => "stop_command_outside",
+            Self::NoProxy => "proxy_missing",
+            Self::Failed { .. } => FAILED,
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::Workspace { .. } => {
+                "name the directory of one project with --cwd, or stand in it".to_owned()
+            }
+            Self::Gone { .. } => "pass the path of a directory that exists".to_owned(),
+            Self::AboveParent { parent_tier, .. } => {
+                format!("ask for --sandbox {} or less", parent_tier.word())
+            }
+            Self::StopCommand => {
+                "leave the stop command away; the grace and TERM remain".to_owned()
+            }
+            Self::NoProxy => {
+                "name its socket as `sandbox.proxy` in the configuration; the guide has a recipe"
+                    .to_owned()
+            }
+            Self::Failed { hint, .. } => hint.clone(),
+        }
+    }
+}
+
+impl From<ContainError> for StartError {
+    fn from(error: ContainError) -> Self {
+        Self::Containment(error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

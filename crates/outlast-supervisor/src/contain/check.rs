@@ -1,0 +1,165 @@
+//! A look from inside at what holds, by the process that is about to execute the command.
+//!
+//! A guarantee is claimed for what is seen here, not for what was asked of the
+//! kernel before.
+
+use super::harden::Notice;
+use super::launcher::{Broken, step};
+use super::mounts::{DEVICES, TEMPORARY};
+use crate::platform::{confine, process};
+use outlast_journal::policy::Policy;
+use outlast_journal::{Guarantee, Tier};
+use std::fs;
+use std::io;
+
+/// What holds, what of the kernel was not there, and which names are protected.
+pub(super) type Seen = (Vec<Guarantee>, Option<String>, Vec<String>);
+
+/// One line of the table of mounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mount<'a> {
+    at: &'a str,
+    is_read_only: bool,
+    is_memory: bool,
+}
+
+/// Returns what holds. Fails when that is less than was asked for and may not be missed.
+pub(super) fn check(
+    policy: &Policy,
+    protected: &[String],
+    notice: Option<&Notice>,
+) -> Result<Vec<Guarantee>, Broken> {
+    let read = |path: &str| step("look", fs::read_to_string(path));
+    let (status, table) = (read("/proc/self/status")?, read("/proc/self/mountinfo")?);
+    let (links, users) = (read("/proc/self/net/dev")?, read("/proc/self/uid_map")?);
+    let mounts: Vec<Mount<'_>> = table.lines().filter_map(mount).collect();
+    if !is_powerless(&status) {
+        return step(
+            "look: capabilities",
+            Err(io::ErrorKind::PermissionDenied.into()),
+        );
+    }
+    let is_alone = links
+        .lines()
+        .skip(2)
+        .all(|line| line.trim_start().starts_with("lo:"));
+    let holds = |one: &Guarantee| match one {
+        Guarantee::WriteBoundary => writes_inside_only(policy, &mounts),
+        Guarantee::MetadataRo => keeps_protected(policy, protected, &mounts),
+        Guarantee::ReadBoundary => hides_homes(policy, &mounts) && is_nobody(&users),
+        Guarantee::NetNone => is_alone,
+        Guarantee::UnixSockets => {
+            let is_private = TEMPORARY.iter().all(|path| is_memory(&mounts, path));
+            is_private && (is_alone || !notice.is_some_and(|notice| notice.has_no_scopes))
+        }
+        Guarantee::PidIsolated => process::own_pid() == 1,
+        Guarantee::KilledWithSupervisor => process::own_pid() == 1 && confine::dies_with_parent(),
+        // Bound from outside, by who can.
+        Guarantee::MemLimit | Guarantee::PidsLimit => false,
+    };
+    let wanted = policy.containment.wanted();
+    let held: Vec<Guarantee> = wanted.iter().copied().filter(holds).collect();
+    let from_outside = [Guarantee::MemLimit, Guarantee::PidsLimit];
+    let missing = wanted.iter().find(|one| {
+        let is_fine = held.contains(one) || from_outside.contains(one);
+        !is_fine && !policy.containment.may_miss.contains(one)
+    });
+    match missing {
+        None => Ok(held),
+        Some(missing) => step(
+            &format!("look: {missing}"),
+            Err(io::Error::from_raw_os_error(libc::EPERM)),
+        ),
+    }
+}
+
+/// Reads one line of `/proc/self/mountinfo`.
+fn mount(line: &str) -> Option<Mount<'_>> {
+    let (mount, file_system) = line.split_once(" - ")?;
+    let mut fields = mount.split(' ').skip(4);
+    let at = fields.next()?;
+    let options = fields.next()?;
+    Some(Mount {
+        at,
+        is_read_only: options.split(',').any(|option| option == "ro"),
+        is_memory: file_system.starts_with("tmpfs "),
+    })
+}
+
+/// Writes a path as the table of mounts does.
+fn written(path: &str) -> String {
+    path.replace('\\', "\\134")
+        .replace(' ', "\\040")
+        .replace('\t', "\\011")
+        .replace('\n', "\\012")
+}
+
+/// The mount that is seen at a path: the last one of those there.
+fn at<'a>(mounts: &[Mount<'a>], path: &str) -> Option<Mount<'a>> {
+    let path = written(path);
+    mounts.iter().rev().find(|mount| mount.at == path).copied()
+}
+
+fn is_memory(mounts: &[Mount<'_>], path: &str) -> bool {
+    at(mounts, path).is_some_and(|mount| mount.is_memory)
+}
+
+/// No capability is left, none can come back, and a filter is set.
+fn is_powerless(status: &str) -> bool {
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.map(str::trim).unwrap_or_default()
+    };
+    let is_none = |name| field(name).bytes().all(|digit| digit == b'0') && !field(name).is_empty();
+    let sets = ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"];
+    sets.into_iter().all(is_none) && field("NoNewPrivs:") == "1" && field("Seccomp:") == "2"
+}
+
+/// Every mount that can be written is in memory, a device, or of the workspace.
+fn writes_inside_only(policy: &Policy, mounts: &[Mount<'_>]) -> bool {
+    let workspace = written(&policy.containment.workspace);
+    let is_edit = policy.containment.tier != Tier::ReadOnly;
+    let is_inside = |path: &str| {
+        let rest = path.strip_prefix(&workspace);
+        is_edit && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_device = |path: &str| {
+        let name = path.strip_prefix("/dev/");
+        name.is_some_and(|name| name == "pts" || DEVICES.contains(&name))
+    };
+    let mut writable = mounts.iter().filter(|mount| !mount.is_read_only);
+    // The process table has no file that outlives the run; its knobs are mounts of their own.
+    let is_fine = |mount: &Mount<'_>| {
+        mount.is_memory || mount.at == "/proc" || is_device(mount.at) || is_inside(mount.at)
+    };
+    let knobs = at(mounts, "/proc/sys").is_some_and(|mount| mount.is_read_only);
+    writable.all(is_fine) && knobs
+}
+
+fn keeps_protected(policy: &Policy, protected: &[String], mounts: &[Mount<'_>]) -> bool {
+    let workspace = &policy.containment.workspace;
+    let is_kept = |name: &String| {
+        let path = format!("{workspace}/{name}");
+        at(mounts, &path).is_some_and(|mount| mount.is_read_only)
+    };
+    if policy.containment.tier == Tier::ReadOnly {
+        return at(mounts, workspace).is_some_and(|mount| mount.is_read_only);
+    }
+    protected.iter().all(is_kept)
+}
+
+fn hides_homes(policy: &Policy, mounts: &[Mount<'_>]) -> bool {
+    policy
+        .home
+        .as_deref()
+        .is_none_or(|home| is_memory(mounts, home))
+}
+
+/// The user is none that the host's files belong to, but for the one who started the run.
+fn is_nobody(map: &str) -> bool {
+    let mut fields = map.split_ascii_whitespace().skip(1);
+    fields.next().is_some_and(|outside| outside != "0")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What is seen from inside is believed only where it is so.
+
+use super::*;
+use outlast_journal::Containment;
+
+fn policy(tier: Tier) -> Policy {
+    let mut containment = Containment::new(tier);
+    containment.workspace = "/w s".to_owned();
+    Policy {
+        containment,
+        argv: Vec::new(),
+        cwd: "/w s".to_owned(),
+        home: Some("/home/me".to_owned()),
+        shown: Vec::new(),
+        covered: Vec::new(),
+        supervisor: 1,
+        temporary_bytes_max: 1,
+    }
+}
+
+const TABLE: &str = "\
+1 0 8:1 / / ro,nosuid - ext4 /dev/a rw
+2 1 0:5 / /proc rw,nosuid - proc proc rw
+3 2 0:5 /sys /proc/sys ro - proc proc rw
+4 1 0:9 / /home/me rw - tmpfs tmpfs rw
+5 1 8:1 /w /w\\040s rw - ext4 /dev/a rw
+6 5 8:1 /w/.git/hooks /w\\040s/.git/hooks ro - ext4 /dev/a rw";
+
+fn mounts(table: &str) -> Vec<Mount<'_>> {
+    table.lines().filter_map(mount).collect()
+}
+
+#[test]
+fn a_mount_that_can_be_written_outside_of_the_workspace_is_seen() {
+    let seen = |table: &str, tier| writes_inside_only(&policy(tier), &mounts(table));
+    assert!(seen(TABLE, Tier::SandboxEdit));
+    assert!(!seen(TABLE, Tier::ReadOnly));
+    assert!(!seen(&TABLE.replace("/ / ro", "/ / rw"), Tier::SandboxEdit));
+    assert!(!seen(
+        &TABLE.replace("/proc/sys ro", "/proc/sys rw"),
+        Tier::SandboxEdit
+    ));
+    let beside = format!("{TABLE}\n7 1 8:1 /x /w\\040sx rw - ext4 /dev/a rw");
+    assert!(!seen(&beside, Tier::SandboxEdit));
+}
+
+#[test]
+fn a_protected_name_needs_a_mount_of_its_own_that_is_read_only() {
+    let keeps = |names: &[&str], tier| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        keeps_protected(&policy(tier), &names, &mounts(TABLE))
+    };
+    assert!(keeps(&[".git/hooks"], Tier::SandboxEdit));
+    assert!(!keeps(&[".git/config"], Tier::SandboxEdit));
+    assert!(!keeps(&[], Tier::ReadOnly));
+}
+
+#[test]
+fn a_home_is_hidden_by_memory_and_a_user_is_none_of_the_host() {
+    assert!(hides_homes(&policy(Tier::ReadOnly), &mounts(TABLE)));
+    let shown = TABLE.replace("/home/me rw - tmpfs", "/home/me rw - ext4");
+    assert!(!hides_homes(&policy(Tier::ReadOnly), &mounts(&shown)));
+    assert!(is_nobody("         0  600100000      65536\n"));
+    assert!(is_nobody("      1000       1000          1\n"));
+    assert!(!is_nobody("         0          0          1\n"));
+}
+
+#[test]
+fn a_process_with_a_capability_is_not_powerless() {
+    let status = "CapInh:\t0000\nCapPrm:\t0000\nCapEff:\t0000\nCapBnd:\t0000\nCapAmb:\t0000\n\
+                  NoNewPrivs:\t1\nSeccomp:\t2\n";
+    assert!(is_powerless(status));
+    for (from, to) in [
+        ("CapBnd:\t0000", "CapBnd:\t0001"),
+        ("NoNewPrivs:\t1", "NoNewPrivs:\t0"),
+        ("Seccomp:\t2", "Seccomp:\t0"),
+        ("CapEff:\t0000\n", ""),
+    ] {
+        assert!(!is_powerless(&status.replace(from, to)), "{to}");
+    }
+}

@@ -1,0 +1,295 @@
+//! The launcher: a process of its own that binds what a policy says, then executes the command.
+//!
+//! It comes in two. The first leaves the host's namespaces and makes the
+//! second, a sibling, which is process 1 of the new ones: it mounts, gives its
+//! rights up, looks at what holds, executes the command, reaps what is left and
+//! says how the command ended. Whatever cannot be done is said by its step;
+//! nothing is executed then.
+
+use super::{check, harden, mounts, trees};
+use crate::command::Command;
+use crate::fault;
+use crate::platform::{self, confine};
+use outlast_journal::policy::{Policy, Report};
+use outlast_journal::{Failure, Network};
+use std::ffi::{CStr, CString};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Where the supervisor puts the policy.
+const POLICY: i32 = 3;
+/// Where it listens.
+const STATUS: i32 = 4;
+/// First of the users on the host that contained runs of root are, and how many there are:
+/// above those that systems give to people, to services and to their namespaces.
+const FIRST_USER: u32 = 600_100_000;
+const USERS: u32 = 65_536;
+
+/// A step that could not be done.
+#[derive(Debug)]
+pub(super) struct Broken {
+    pub(super) step: String,
+    pub(super) errno: i32,
+}
+
+/// Does one step under its name.
+pub(super) fn step<T>(name: &str, done: io::Result<T>) -> Result<T, Broken> {
+    let denied = fault::is_armed(&format!("contain:{name}"));
+    let broken = |errno| Broken {
+        step: name.to_owned(),
+        errno,
+    };
+    match done {
+        Ok(_) if denied => Err(broken(libc::EPERM)),
+        Ok(value) => Ok(value),
+        Err(error) => Err(broken(error.raw_os_error().unwrap_or(0))),
+    }
+}
+
+/// Says something to the supervisor, which may be gone.
+fn say(status: &OwnedFd, report: &Report) {
+    platform::file::write(status, &report.to_bytes()).ok();
+}
+
+/// Contains and executes what the policy says; the whole life of a launcher.
+pub(crate) fn contain() -> ExitCode {
+    let Ok(status) = confine::take_descriptor(STATUS) else {
+        return ExitCode::from(125);
+    };
+    match first(&status) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(broken) => {
+            let report = Report::SetupFailed {
+                step: broken.step,
+                errno: broken.errno,
+            };
+            say(&status, &report);
+            ExitCode::from(125)
+        }
+    }
+}
+
+/// The policy and the environment of the command, each entry ended by a NUL.
+fn read_policy() -> io::Result<(Policy, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let mut file = File::from(confine::take_descriptor(POLICY)?);
+    file.read_to_end(&mut bytes)?;
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let policy = serde_json::from_slice(&bytes[..end]).map_err(io::Error::other)?;
+    Ok((policy, bytes.split_off(end + 1)))
+}
+
+/// Leaves the host's namespaces and makes process 1 of the new ones.
+fn first(status: &OwnedFd) -> Result<(), Broken> {
+    step("parent", confine::die_with_parent())?;
+    let (policy, environment) = step("policy", read_policy())?;
+    if confine::parent() != policy.supervisor {
+        return step("parent", Err(io::ErrorKind::NotFound.into()));
+    }
+    step("core", confine::leave_no_core())?;
+    let (user, group) = confine::own_ids();
+    let network = match policy.containment.network {
+        Network::None | Network::Allow(_) => confine::OWN_NETWORK,
+        Network::Full => 0,
+    };
+    let bound = if user == 0 {
+        let bound = trees::collect(&policy)?;
+        let userns = map_users()?;
+        for tree in &bound {
+            let name = format!("idmap: {}", tree.at.display());
+            step(&name, platform::mount::map_tree(&tree.mount, &userns))?;
+        }
+        step("users", confine::enter_users(&userns))?;
+        step("users", confine::become_first_user())?;
+        step("users", confine::set_dumpable(true))?;
+        step("namespaces", confine::unshare(confine::OWN_ALL | network))?;
+        bound
+    } else {
+        let all = confine::OWN_USERS | confine::OWN_ALL | network;
+        step("namespaces", confine::unshare(all))?;
+        step("users", write_to("/proc/self/setgroups", "deny"))?;
+        step(
+            "users",
+            write_to("/proc/self/uid_map", &format!("{user} {user} 1")),
+        )?;
+        step(
+            "users",
+            write_to("/proc/self/gid_map", &format!("{group} {group} 1")),
+        )?;
+        // Only in a namespace of its own may a user clone mounts.
+        trees::collect(&policy)?
+    };
+    match step("init", confine::fork(true))? {
+        Some(pid) => {
+            say(status, &Report::Init { pid });
+            Ok(())
+        }
+        None => init(&policy, &environment, bound, status),
+    }
+}
+
+/// Makes a user namespace whose users are none of the host's, and returns it.
+///
+/// Root alone may: a process that waits in it holds it until it is opened here.
+fn map_users() -> Result<OwnedFd, Broken> {
+    let made = (|| {
+        let (ready, ready_end) = platform::file::pipe()?;
+        let (gate, gate_end) = platform::file::pipe()?;
+        let Some(holder) = confine::fork(false)? else {
+            drop((ready, gate_end));
+            let is_made = confine::unshare(confine::OWN_USERS);
+            let errno = is_made.err().and_then(|error| error.raw_os_error());
+            let told = u8::try_from(errno.unwrap_or(0)).unwrap_or(u8::MAX);
+            platform::file::write(&ready_end, &[told]).ok();
+            platform::file::read(&gate, &mut [0]).ok();
+            confine::leave(0);
+        };
+        drop((ready_end, gate));
+        let mut told = [0];
+        let opened = (|| {
+            if platform::file::read(&ready, &mut told)? != 1 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if told[0] != 0 {
+                return Err(io::Error::from_raw_os_error(i32::from(told[0])));
+            }
+            let map = format!("0 {FIRST_USER} {USERS}");
+            write_to(&format!("/proc/{holder}/uid_map"), &map)?;
+            write_to(&format!("/proc/{holder}/gid_map"), &map)?;
+            File::open(format!("/proc/{holder}/ns/user"))
+        })();
+        drop(gate_end);
+        platform::process::wait_for(holder);
+        opened.map(OwnedFd::from)
+    })();
+    step("namespaces", made)
+}
+
+/// Writes a text to a file of the kernel.
+fn write_to(path: &str, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// The whole life of process 1.
+fn init(
+    policy: &Policy,
+    environment: &[u8],
+    bound: Vec<trees::Tree>,
+    status: &OwnedFd,
+) -> Result<(), Broken> {
+    let begun = bind(policy, bound, status).and_then(|(holds, notice, protected)| {
+        let running = Report::Running {
+            holds,
+            protected,
+            notice,
+        };
+        if policy.argv.is_empty() {
+            say(status, &running);
+            confine::leave(0);
+        }
+        let main = execute(policy, environment)?;
+        Ok(main.map(|pid| (pid, running)))
+    });
+    match begun {
+        Ok(Ok((main, running))) => {
+            say(status, &running);
+            reap(main, status);
+            confine::leave(0)
+        }
+        Ok(Err(failure)) => {
+            say(status, &Report::ExecFailed { failure });
+            confine::leave(125)
+        }
+        Err(broken) => Err(broken),
+    }
+}
+
+/// Binds everything; returns what was seen to hold, what of the kernel was not there, and the
+/// names that are protected.
+fn bind(policy: &Policy, bound: Vec<trees::Tree>, status: &OwnedFd) -> Result<check::Seen, Broken> {
+    step("parent", confine::die_with_parent())?;
+    let protected = trees::protected(&bound, policy);
+    mounts::mount(policy, bound)?;
+    if policy.containment.network != Network::Full {
+        step("loopback", confine::raise_loopback())?;
+    }
+    let cwd = Path::new(&policy.cwd);
+    step("directory", std::env::set_current_dir(cwd))?;
+    let notice = harden::harden(policy)?;
+    step("descriptors", confine::close_at_exec_from(3))?;
+    // A change of users has cleared it.
+    step("parent", confine::die_with_parent())?;
+    if !confine::has_peer(status) {
+        confine::leave(125);
+    }
+    let holds = check::check(policy, &protected, notice.as_ref())?;
+    // Nobody in here is to reach into this process, which alone says how the command ended.
+    step("dumpable", confine::set_dumpable(false))?;
+    Ok((holds, notice.map(|notice| notice.text), protected))
+}
+
+/// Executes the command in a session of its own; returns its number once it executes.
+fn execute(policy: &Policy, environment: &[u8]) -> Result<Result<i32, Failure>, Broken> {
+    let command = Command {
+        argv: &policy.argv,
+        environment,
+        cwd: &policy.cwd,
+    };
+    let paths = match command.paths() {
+        Ok(paths) => paths,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let words: Vec<CString> = policy
+        .argv
+        .iter()
+        .filter_map(|word| CString::new(word.as_bytes()).ok())
+        .collect();
+    let argv: Vec<&CStr> = words.iter().map(CString::as_c_str).collect();
+    let environment: Vec<&CStr> = environment
+        .split_inclusive(|byte| *byte == 0)
+        .filter_map(|entry| CStr::from_bytes_with_nul(entry).ok())
+        .collect();
+    let (told, told_end) = step("exec", platform::file::pipe())?;
+    let Some(pid) = step("exec", confine::fork(false))? else {
+        confine::begin_session();
+        let (index, error) = confine::exec(&paths, &argv, &environment);
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let mut message = [0; 8];
+        message[..4].copy_from_slice(&index.to_ne_bytes());
+        message[4..].copy_from_slice(&error.raw_os_error().unwrap_or(0).to_ne_bytes());
+        platform::file::write(&told_end, &message).ok();
+        confine::leave(127);
+    };
+    drop(told_end);
+    let mut message = [0; 8];
+    let read = step("exec", platform::file::read(told.as_fd(), &mut message))?;
+    if read == 0 {
+        return Ok(Ok(pid));
+    }
+    let [a, b, c, d, e, f, g, h] = message;
+    let index = u32::from_ne_bytes([a, b, c, d]) as usize;
+    let error = io::Error::from_raw_os_error(i32::from_ne_bytes([e, f, g, h]));
+    Ok(Err(command.failure_of(&paths, index, &error)))
+}
+
+/// Reaps until nothing is left in here; says how the command ended when it did.
+fn reap(main: i32, status: &OwnedFd) {
+    // The supervisor first finds out what number the command has outside, which a command that
+    // was reaped would have no more.
+    platform::file::read(status, &mut [0]).ok();
+    while let Some(reaped) = confine::wait_any() {
+        if reaped.pid == main {
+            let report = Report::Exited {
+                status: reaped.status,
+                cpu_ms: reaped.cpu_ms,
+                rss_bytes: reaped.rss_bytes,
+            };
+            say(status, &report);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! PATH shows toolchains, and never a home, a workspace or what holds keys.
+
+use super::*;
+use outlast_testkit::Home;
+
+#[test]
+fn a_path_into_a_home_shows_the_toolchain_and_not_the_home() {
+    let home = Home::new();
+    let root = home.path();
+    for name in [
+        ".cargo/bin",
+        ".rustup",
+        ".local/bin",
+        ".local/state/secret",
+        "tools/x/bin",
+        "tools/x/lib",
+        "work/bin",
+    ] {
+        fs::create_dir_all(root.join(name)).expect("the home can be filled");
+    }
+    crate::fsio::write_new(&root.join(".cargo/credentials.toml"), b"token").expect("a file");
+    let path = [".cargo/bin", ".local/bin", "tools/x/bin", "work/bin", ""]
+        .map(|name| root.join(name).to_string_lossy().into_owned())
+        .join(":");
+    let environment = format!("PATH={path}:/usr/bin\0");
+    let shown = of(environment.as_bytes(), Some(root), &home.work());
+    let mut names: Vec<&Path> = shown
+        .iter()
+        .map(|path| path.strip_prefix(root).expect("it lies below"))
+        .collect();
+    names.sort_unstable();
+    let wanted = [
+        ".cargo",
+        ".local/bin",
+        ".rustup",
+        "tools/x/bin",
+        "tools/x/lib",
+    ];
+    assert_eq!(names, wanted.map(Path::new));
+    assert_eq!(keys(&shown), [root.join(".cargo/credentials.toml")]);
+}

@@ -1,0 +1,82 @@
+//! Which trees of the host a run sees, and how: collected before anything is mounted, so that
+//! nothing mounted later can stand in for one of them.
+
+use super::launcher::{Broken, step};
+use super::protected;
+use crate::platform::mount;
+use outlast_journal::policy::Policy;
+use outlast_journal::{Network, Tier};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// A tree of the host, cloned and not yet put anywhere.
+pub(super) struct Tree {
+    pub(super) mount: OwnedFd,
+    pub(super) at: PathBuf,
+    pub(super) is_read_only: bool,
+    pub(super) is_dir: bool,
+}
+
+/// Clones everything that stays visible, parents before what lies in them.
+pub(super) fn collect(policy: &Policy) -> Result<Vec<Tree>, Broken> {
+    let mut trees = Vec::new();
+    for path in &policy.shown {
+        // What was there when the policy was made may be gone: then it is not shown.
+        add_if_there(&mut trees, Path::new(path), true)?;
+    }
+    let asked = &policy.containment;
+    let workspace = Path::new(&asked.workspace);
+    let is_read_only = asked.tier == Tier::ReadOnly;
+    step("open", add(&mut trees, workspace, is_read_only))?;
+    if !is_read_only {
+        for one in protected::of(workspace, asked.git) {
+            add_if_there(&mut trees, &one.path, one.is_read_only)?;
+        }
+    }
+    if asked.network == Network::Full {
+        // Names are looked up by what this link often points at, in a directory that is hidden.
+        if let Ok(path) = fs::canonicalize("/etc/resolv.conf") {
+            add_if_there(&mut trees, &path, true)?;
+        }
+    }
+    if let Some(proxy) = &asked.proxy {
+        step("proxy", add(&mut trees, Path::new(proxy), true))?;
+    }
+    Ok(trees)
+}
+
+fn add_if_there(trees: &mut Vec<Tree>, path: &Path, is_read_only: bool) -> Result<(), Broken> {
+    match add(trees, path, is_read_only) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => step(&format!("open: {}", path.display()), other),
+    }
+}
+
+fn add(trees: &mut Vec<Tree>, path: &Path, is_read_only: bool) -> io::Result<()> {
+    if trees.iter().any(|tree| tree.at == path) {
+        return Ok(());
+    }
+    let opened = mount::open_path(path)?;
+    // Asked of the path, but no link is in it, as the opening has shown.
+    let is_dir = fs::symlink_metadata(path)?.is_dir();
+    trees.push(Tree {
+        mount: mount::clone_tree(&opened)?,
+        at: path.to_owned(),
+        is_read_only,
+        is_dir,
+    });
+    Ok(())
+}
+
+/// Returns the protected names among the trees, relative to the workspace.
+pub(super) fn protected(trees: &[Tree], policy: &Policy) -> Vec<String> {
+    let workspace = Path::new(&policy.containment.workspace);
+    let read_only = trees.iter().filter(|tree| tree.is_read_only);
+    read_only
+        .filter_map(|tree| tree.at.strip_prefix(workspace).ok())
+        .filter(|name| !name.as_os_str().is_empty())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
+}

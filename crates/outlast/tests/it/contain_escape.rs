@@ -1,0 +1,472 @@
+//! Nothing that we know of gets out: one probe, bait outside, as root and as a user.
+//!
+//! Each attempt is made bare too, by root or by a user: one that does not
+//! succeed there proves nothing here. The table of `docs/reference/containment.md`
+//! is what came out; with `OUTLAST_BLESS=1` it is written anew.
+
+use crate::case_ground::write;
+use crate::contain_ground::{Contained, PYTHON, Who, set_mode};
+use outlast_testkit::{Output, capture};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Write,
+    net::{TcpListener, UdpSocket},
+    os::linux::net::SocketAddrExt,
+    os::unix::fs::chown,
+    os::unix::net::{SocketAddr, UnixListener},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+const PROBE: &str = include_str!("contain_probe.py");
+/// Where the table stands.
+const PAGE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/reference/containment.md"
+);
+/// What stands around it.
+const MARKS: [&str; 2] = ["<!-- probes -->", "<!-- end of probes -->"];
+
+/// Attempts for which there is no bait on a bare host, each with the reason.
+const NO_BAIT: [(&str, &str); 4] = [
+    (
+        "kernel: the memory of the launcher",
+        "process 1 is the host's there",
+    ),
+    (
+        "kernel: a forged end, by the launcher's descriptors",
+        "the same",
+    ),
+    ("kernel: a writable root", "it is writable there"),
+    (
+        "use: a server and a client of its own",
+        "it must work in both",
+    ),
+];
+/// Attempts whose success is reported rather than held.
+const REPORTED: [&str; 1] = ["orders: absent .codex, made (reported)"];
+/// What must work inside.
+const USE: &str = "use: ";
+/// Attempts that some machines have nothing for, even bare.
+const NOT_EVERYWHERE: [&str; 17] = [
+    "write: by the root of process 1",
+    "read: the environment of process 1",
+    "kernel: the namespaces of process 1",
+    "kernel: /proc/sys/kernel/modprobe",
+    "kernel: /proc/sysrq-trigger",
+    "network: a way to other hosts",
+    "network: TCP to the host, version 6",
+    "network: a vsock socket",
+    "network: a kernel crypto socket",
+    "network: io_uring",
+    "kernel: input for a terminal",
+    "kernel: calls of the old kind (int 0x80)",
+    "kernel: performance counters",
+    "kernel: /sys/kernel/uevent_helper",
+    "kernel: /proc/irq/default_smp_affinity",
+    "kernel: a user namespace by clone3",
+    "kernel: userfaultfd",
+];
+
+/// The bait around one project; what listens ends with it.
+struct Bait {
+    ground: Contained,
+    out: PathBuf,
+    tag: String,
+    shared_file: PathBuf,
+    sockets: [PathBuf; 3],
+    sleeper: Child,
+    ports: [u16; 3],
+}
+
+impl Bait {
+    fn new(who: Who) -> Self {
+        let ground = Contained::new(who);
+        let tag = ground.home.path().file_name().expect("a name");
+        let tag = tag.to_string_lossy().into_owned();
+        let out = ground.home.path().join("out");
+        fs::create_dir(&out).expect("the home can be filled");
+        fill(&ground);
+        let shared_file = PathBuf::from(format!("/var/tmp/{tag}"));
+        write(&shared_file, "bait");
+        set_mode(&shared_file, 0o644);
+        let sockets = [
+            out.join("socket"),
+            PathBuf::from(format!("/tmp/{tag}.socket")),
+            PathBuf::from(format!("/run/{tag}.socket")),
+        ];
+        for path in &sockets {
+            // A user may not make one in /run, and then has no bait there.
+            if let Ok(listener) = UnixListener::bind(path) {
+                answer(listener.incoming_owned());
+                set_mode(path, 0o777);
+            }
+        }
+        let name = SocketAddr::from_abstract_name(&tag).expect("a name");
+        answer(
+            UnixListener::bind_addr(&name)
+                .expect("a socket")
+                .incoming_owned(),
+        );
+        let ports = listen();
+        ground.hand_over();
+        add_set_user(&ground);
+        let sleeper = sleeper(&ground);
+        Self {
+            ground,
+            out,
+            tag,
+            shared_file,
+            sockets,
+            sleeper,
+            ports,
+        }
+    }
+
+    fn told(&self, is_bare: bool) -> Value {
+        let [tcp, tcp6, udp] = self.ports;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        json!({
+            "work": text(&self.ground.work()),
+            "out": text(&self.out),
+            "home": text(self.ground.home.path()),
+            "tag": self.tag,
+            "is_bare": is_bare,
+            "mounts": fs::read_link("/proc/self/ns/mnt").expect("the tests need /proc"),
+            "shared_file": text(&self.shared_file),
+            "process": self.sleeper.id(),
+            "owner": if rustix::process::geteuid().is_root() { "0" } else { "none" },
+            "tcp": tcp, "tcp6": tcp6, "udp": udp,
+            "socket_out": text(&self.sockets[0]),
+            "socket_tmp": text(&self.sockets[1]),
+            "socket_run": text(&self.sockets[2]),
+            "socket_abstract": self.tag,
+        })
+    }
+
+    /// Runs the probe with a descriptor of the outside left open, under these words if any.
+    fn probe(&self, words: &[&str]) -> BTreeMap<String, String> {
+        let out = self.out.to_str().expect("text");
+        let bait = self.told(words.is_empty()).to_string();
+        let probe = self.ground.work().join("probe.py");
+        let path = format!(
+            "{}/.cargo/bin:/usr/bin:/bin",
+            self.ground.home.path().display()
+        );
+        let text = "exec 9<\"$0\"; exec \"$@\"";
+        let mut all = vec!["-c", text, out];
+        all.extend(words);
+        let probe = probe.to_str().expect("text");
+        all.extend([PYTHON, probe, &bait]);
+        // What root does bare to its mounts, it does to mounts of its own.
+        let mut program = "/bin/sh";
+        if words.is_empty() && self.ground.who == Who::Root {
+            program = "/usr/bin/unshare";
+            all.splice(0..0, ["--mount", "--propagation", "private", "/bin/sh"]);
+        }
+        let mut command = self.ground.command(Path::new(program), &all);
+        command.env("PATH", path);
+        let output = capture(command);
+        let mut outcomes = read(&output);
+        self.look(&mut outcomes);
+        outcomes
+    }
+
+    /// Looks on the host at what an attempt alone could not tell, and takes it away.
+    fn look(&self, outcomes: &mut BTreeMap<String, String>) {
+        let home = self.ground.home.path();
+        let tag = &self.tag;
+        for (name, path) in [
+            (
+                "write: a file of the home",
+                home.join(format!("home-{tag}")),
+            ),
+            (
+                "write: a file of /tmp",
+                format!("/tmp/outlast-probe-{tag}").into(),
+            ),
+            (
+                "write: a file of /dev/shm",
+                format!("/dev/shm/outlast-probe-{tag}").into(),
+            ),
+        ] {
+            if outcomes.get(name).is_some_and(|told| told == "done") {
+                let outcome = if path.exists() { "out" } else { "private" };
+                outcomes.insert(name.to_owned(), outcome.to_owned());
+            }
+            fs::remove_file(&path).ok();
+        }
+        for path in [
+            format!("/etc/outlast-probe-{tag}"),
+            format!("/outlast-probe-{tag}"),
+        ] {
+            fs::remove_file(path).ok();
+        }
+    }
+}
+
+impl Drop for Bait {
+    fn drop(&mut self) {
+        self.sleeper.kill().ok();
+        self.sleeper.wait().ok();
+        for path in self.sockets.iter().chain([&self.shared_file]) {
+            fs::remove_file(path).ok();
+        }
+    }
+}
+
+/// Fills a home and a project with what is to be kept.
+fn fill(ground: &Contained) {
+    let work = ground.work();
+    for name in [".git/hooks", "nested/.git/hooks"] {
+        fs::create_dir_all(work.join(name)).expect("the project can be filled");
+    }
+    for (name, text) in [
+        (".git/config", ""),
+        (".claude/settings.json", "{}"),
+        (".vscode/tasks.json", "{}"),
+        (".mcp.json", "{}"),
+        (".envrc", ""),
+        (".husky/pre-push", ""),
+        ("probe.py", PROBE),
+        ("../out/target", "target"),
+        ("../out/to-move", "target"),
+        ("../out/readable", "bait"),
+        ("../.ssh/id_probe", "bait"),
+        ("../.cargo/bin/tool", ""),
+        ("../.cargo/credentials.toml", "bait"),
+        ("../kept/bait", "bait"),
+    ] {
+        let path = work.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the home can be filled");
+        write(&path, text);
+    }
+}
+
+/// Puts a program into the project that takes the rights of root, where we may make one.
+fn add_set_user(ground: &Contained) {
+    let as_owner = ground.work().join("as-owner");
+    fs::copy("/usr/bin/id", &as_owner).expect("there is `id`");
+    if rustix::process::geteuid().is_root() {
+        chown(&as_owner, Some(0), Some(0)).expect("root may");
+    }
+    set_mode(&as_owner, 0o4755);
+}
+
+trait IncomingOwned {
+    fn incoming_owned(self) -> Box<dyn Iterator<Item = Box<dyn Write>> + Send>;
+}
+
+impl IncomingOwned for UnixListener {
+    fn incoming_owned(self) -> Box<dyn Iterator<Item = Box<dyn Write>> + Send> {
+        Box::new(std::iter::from_fn(move || {
+            let (stream, _) = self.accept().ok()?;
+            Some(Box::new(stream) as Box<dyn Write>)
+        }))
+    }
+}
+
+/// Answers whoever comes, on a thread that ends with the tests.
+fn answer(incoming: Box<dyn Iterator<Item = Box<dyn Write>> + Send>) {
+    thread::spawn(move || {
+        for mut stream in incoming {
+            stream.write_all(b"bait").ok();
+        }
+    });
+}
+
+fn listen() -> [u16; 3] {
+    let tcp = |address: &str| {
+        let Ok(listener) = TcpListener::bind((address, 0)) else {
+            return 1;
+        };
+        let port = listener.local_addr().expect("it is bound").port();
+        answer(Box::new(std::iter::from_fn(move || {
+            let (stream, _) = listener.accept().ok()?;
+            Some(Box::new(stream) as Box<dyn Write>)
+        })));
+        port
+    };
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let udp_port = udp.local_addr().expect("it is bound").port();
+    thread::spawn(move || {
+        let mut buffer = [0; 128];
+        while let Ok((_, from)) = udp.recv_from(&mut buffer) {
+            udp.send_to(b"bait", from).ok();
+        }
+    });
+    [tcp("127.0.0.1"), tcp("::1"), udp_port]
+}
+
+/// A process outside, of the same user, with bait in its environment.
+fn sleeper(ground: &Contained) -> Child {
+    let mut command: Command = ground.command(Path::new("/bin/sleep"), &["600"]);
+    command
+        .env("OUTLAST_BAIT", "bait")
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("there is `sleep`")
+}
+
+#[track_caller]
+fn read(output: &Output) -> BTreeMap<String, String> {
+    let line = output.stdout.lines().last().unwrap_or_default();
+    let document: Result<Map<String, Value>, _> = serde_json::from_str(line);
+    let document = document.unwrap_or_else(|_| panic!("no outcomes: {output:#?}"));
+    let outcomes = document.into_iter().map(|(name, told)| {
+        let told = told.as_str().unwrap_or_default().to_owned();
+        (name, told)
+    });
+    outcomes.collect()
+}
+
+/// The outcomes of one column of the table.
+struct Column {
+    head: String,
+    outcomes: BTreeMap<String, String>,
+}
+
+fn bare() -> Vec<Column> {
+    let columns = Who::all().into_iter().map(|who| Column {
+        head: format!("bare, {}", who.name()),
+        outcomes: Bait::new(who).probe(&[]),
+    });
+    columns.collect()
+}
+
+fn native(tier: &str) -> Vec<Column> {
+    let columns = Who::all().into_iter().map(|who| {
+        let bait = Bait::new(who);
+        let program = bait.ground.program().to_str().expect("text").to_owned();
+        let words = [&program, "run", "--wait", "--sandbox", tier, "--"];
+        Column {
+            head: format!("native, {}", who.name()),
+            outcomes: bait.probe(&words),
+        }
+    });
+    columns.collect()
+}
+
+fn is_out(column: &Column, name: &str) -> bool {
+    column.outcomes.get(name).is_some_and(|told| told == "out")
+}
+
+/// Returns what is wrong with the outcomes of contained runs.
+fn faults(bare: &[Column], contained: &[Column]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let names: BTreeSet<&String> = bare
+        .iter()
+        .flat_map(|column| column.outcomes.keys())
+        .collect();
+    for name in names {
+        let has_bait = bare.iter().any(|column| is_out(column, name));
+        let is_known = NO_BAIT.iter().any(|(known, _)| known == name)
+            || NOT_EVERYWHERE.contains(&name.as_str());
+        if !has_bait && !is_known {
+            faults.push(format!(
+                "{name}: does not succeed bare, so it proves nothing"
+            ));
+        }
+        for column in contained {
+            let must_work = name.starts_with(USE);
+            let is_reported = REPORTED.contains(&name.as_str());
+            if is_out(column, name) != must_work && !is_reported {
+                let told = column.outcomes.get(name);
+                faults.push(format!("{name}: {told:?} ({})", column.head));
+            }
+            if !column.outcomes.contains_key(name) {
+                faults.push(format!("{name}: was not tried ({})", column.head));
+            }
+        }
+    }
+    faults
+}
+
+/// The table: an attempt a row, with what came of it.
+fn table(bare: &[Column], contained: &[Column]) -> String {
+    let names: BTreeSet<&String> = bare
+        .iter()
+        .flat_map(|column| column.outcomes.keys())
+        .collect();
+    let columns: Vec<&Column> = contained.iter().collect();
+    let heads: Vec<&str> = columns.iter().map(|column| column.head.as_str()).collect();
+    let mut lines = vec![
+        format!("| attempt | bare | {} |", heads.join(" | ")),
+        format!("| --- | --- |{}", " --- |".repeat(heads.len())),
+    ];
+    for name in names {
+        let who: Vec<&str> = bare
+            .iter()
+            .filter(|column| is_out(column, name))
+            .filter_map(|column| column.head.strip_prefix("bare, "))
+            .collect();
+        let bare = if who.is_empty() {
+            let reason = NO_BAIT.iter().find(|(known, _)| known == name);
+            reason.map_or_else(
+                || "not on every machine".to_owned(),
+                |(_, why)| format!("– ({why})"),
+            )
+        } else if NOT_EVERYWHERE.contains(&name.as_str()) {
+            "not on every machine".to_owned()
+        } else {
+            format!("succeeds ({})", who.join(", "))
+        };
+        let cells = columns
+            .iter()
+            .map(|column| match (is_out(column, name), name) {
+                (true, name) if name.starts_with(USE) => "works",
+                (true, name) if REPORTED.contains(&name.as_str()) => "reported",
+                (true, _) => "**gets out**",
+                (false, _) => "held",
+            });
+        let cells: Vec<&str> = cells.collect();
+        lines.push(format!("| {name} | {bare} | {} |", cells.join(" | ")));
+    }
+    lines.join("\n")
+}
+
+/// Compares the table with the page, or writes it there.
+fn assert_page(table: &str) {
+    let page = fs::read_to_string(PAGE).expect("the page is there");
+    let [begin, end] = MARKS;
+    let (before, rest) = page.split_once(begin).expect("its first mark");
+    let (written, after) = rest.split_once(end).expect("its second mark");
+    if std::env::var_os("OUTLAST_BLESS").is_some() {
+        let page = format!("{before}{begin}\n{table}\n{end}{after}");
+        write(Path::new(PAGE), &page);
+        return;
+    }
+    assert_eq!(
+        written.trim(),
+        table,
+        "docs/reference/containment.md is not what came out; write it with OUTLAST_BLESS=1"
+    );
+}
+
+#[test]
+fn nothing_that_we_know_gets_out_of_an_editing_sandbox() {
+    let (bare, contained) = (bare(), native("edit"));
+    let faults = faults(&bare, &contained);
+    assert!(faults.is_empty(), "{faults:#?}");
+    // The page has the columns of both, which only root can be.
+    if Who::all().len() > 1 {
+        assert_page(&table(&bare, &contained));
+    } else {
+        eprintln!("the page was not compared: only root can be root and a user");
+    }
+}
+
+/// A reading sandbox is tighter: what is reported there is held here, and so are files of the
+/// workspace itself.
+#[test]
+fn a_reading_sandbox_changes_nothing_of_its_workspace() {
+    for column in native("read") {
+        let out = column.outcomes.iter();
+        let out = out.filter(|(name, told)| *told == "out" && !name.starts_with(USE));
+        let out: Vec<_> = out.collect();
+        assert!(out.is_empty(), "{}: {out:#?}", column.head);
+    }
+}
