@@ -211,6 +211,9 @@ pub struct End {
     /// Processes that could not be killed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unkillable: Vec<i32>,
+    /// Names that would be protected, were absent at the start of a contained run, and are there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub appeared: Vec<String>,
     /// Why it could not start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -242,6 +245,7 @@ impl End {
             leftovers_more: 0,
             runs_inside: Vec::new(),
             unkillable: Vec::new(),
+            appeared: Vec::new(),
             failure: None,
         }
     }

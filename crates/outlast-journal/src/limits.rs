@@ -185,3 +185,5 @@ pub const PROTECTED_DIRS_MAX: usize = 5_000;
 pub const PROTECTED_DEPTH_MAX: usize = 5;
 /// Repositories below a workspace that are protected: each is a few mounts.
 pub const PROTECTED_REPOSITORIES_MAX: usize = 32;
+/// What is read of one file of git, in bytes: of a configuration, its beginning.
+pub const GIT_FILE_BYTES_MAX: u64 = 64 << 10;

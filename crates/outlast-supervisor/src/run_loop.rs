@@ -433,6 +433,10 @@ impl RunLoop {
             leftovers_more,
             runs_inside: tree.runs(),
             unkillable,
+            appeared: self
+                .contained
+                .as_ref()
+                .map_or_else(Vec::new, |contained| contained.appeared()),
             ..End::new(
                 outcome.status,
                 outcome.ended_by,

@@ -152,6 +152,7 @@ fn an_answer_is_one_line_and_read_back() {
         ok: false,
         code: Some("store_full".to_owned()),
         message: Some("no\nroom".to_owned()),
+        hint: Some("h".to_owned()),
         errno: Some(28),
         done: Some(true),
         leftovers_stopped: Some(2),

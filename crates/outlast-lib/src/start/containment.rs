@@ -195,7 +195,7 @@ impl Advice for ContainError {
             Self::AboveParent { .. } => "tier_above_parent",
             Self::StopCommand => "stop_command_outside",
             Self::NoProxy => "proxy_missing",
-            Self::Failed { .. } => FAILED,
+            Self::Failed { .. } => "containment_failed",
         }
     }
 

@@ -96,7 +96,9 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
         Network::None | Network::Allow(_) => confine::OWN_NETWORK,
         Network::Full => 0,
     };
-    let bound = if user == 0 {
+    // Root of a user namespace has no more of the host than the user that it is there.
+    let is_root = user == 0 && step("users", is_among_all_users())?;
+    let bound = if is_root {
         let bound = trees::collect(&policy)?;
         let userns = map_users()?;
         for tree in &bound {
@@ -130,6 +132,13 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
         }
         None => init(&policy, &environment, bound, status),
     }
+}
+
+/// Whether this process is in the namespace of all users.
+fn is_among_all_users() -> io::Result<bool> {
+    let map = std::fs::read_to_string("/proc/self/uid_map")?;
+    let fields: Vec<&str> = map.split_ascii_whitespace().collect();
+    Ok(fields == ["0", "0", "4294967295"])
 }
 
 /// Makes a user namespace whose users are none of the host's, and returns it.

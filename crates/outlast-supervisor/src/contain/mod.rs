@@ -4,6 +4,7 @@
 //! hears from it what holds and, later, how the command ended.
 
 mod check;
+mod git;
 mod harden;
 mod launcher;
 mod mounts;
@@ -24,7 +25,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The code of a run that cannot be contained as asked.
 pub(crate) const FAILED: &str = "containment_failed";
@@ -48,6 +49,8 @@ pub(crate) struct Contained {
     pub(crate) main: ProcessRef,
     /// What was bound.
     pub(crate) posture: Posture,
+    /// Names that would be protected and were absent.
+    absent: Vec<PathBuf>,
     /// Where process 1 says more.
     pub(crate) reports: Reports,
 }
@@ -67,6 +70,7 @@ impl Contain<'_> {
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
     ) -> Result<Contained, Refused> {
+        let absent = protected::absent(Path::new(&self.containment.workspace));
         let begun = self.spawn(stdin, output);
         let (launcher, socket) =
             begun.map_err(|error| broken("launcher", error.raw_os_error().unwrap_or(0)))?;
@@ -97,6 +101,7 @@ impl Contain<'_> {
                         start_ticks: process::start_ticks(init).unwrap_or(0),
                     }),
                     posture: posture(self.containment, &holds, protected, notice),
+                    absent,
                     reports,
                 })
             }
@@ -178,6 +183,8 @@ impl Contain<'_> {
                 .iter()
                 .filter_map(|path| text(path))
                 .collect(),
+            repository: git::repository(workspace).as_deref().and_then(text),
+            git_identity: home.as_deref().and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
             supervisor: platform::process::own_pid(),
             temporary_bytes_max: limits::CONTAINED_TEMPORARY_BYTES,
@@ -194,6 +201,22 @@ impl Contain<'_> {
         }
         platform::file::rewind(&file)?;
         Ok(file)
+    }
+}
+
+impl Contained {
+    /// Returns the names that were absent at the start and are there now, as paths of the
+    /// workspace.
+    pub(crate) fn appeared(&self) -> Vec<String> {
+        let workspace = self.posture.root.as_deref().unwrap_or_default();
+        let there = self
+            .absent
+            .iter()
+            .filter(|path| fs::symlink_metadata(path).is_ok());
+        there
+            .filter_map(|path| path.strip_prefix(workspace).ok())
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
     }
 }
 
