@@ -86,6 +86,8 @@ pub enum StopCause {
     Host,
     /// It waited for a place for as long as it may.
     QueueLimit,
+    /// It used more memory than it may.
+    MemoryLimit,
 }
 
 impl StopCause {
@@ -99,6 +101,7 @@ impl StopCause {
             Self::Session => "session",
             Self::Host => "host",
             Self::QueueLimit => "limit:queue",
+            Self::MemoryLimit => "limit:memory",
         }
     }
 
@@ -107,7 +110,7 @@ impl StopCause {
         match self {
             Self::Cancel | Self::Idle | Self::Session | Self::Host => Status::Cancelled,
             Self::Timeout | Self::Deadline => Status::TimedOut,
-            Self::QueueLimit => Status::Failed,
+            Self::QueueLimit | Self::MemoryLimit => Status::Failed,
         }
     }
 }

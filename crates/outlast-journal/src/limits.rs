@@ -187,3 +187,8 @@ pub const PROTECTED_DEPTH_MAX: usize = 5;
 pub const PROTECTED_REPOSITORIES_MAX: usize = 32;
 /// What is read of one file of git, in bytes: of a configuration, its beginning.
 pub const GIT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// How often memory is looked at where no cgroup bounds it, in milliseconds: a few percent of a
+/// processor at most.
+pub const MEMORY_LOOK_MS: u64 = 200;
+/// Least memory that a contained run may be bound to, in bytes: below it nothing starts.
+pub const CONTAINED_MEMORY_BYTES_MIN: u64 = 16 << 20;

@@ -27,6 +27,10 @@ pub struct Policy {
     pub git_identity: Option<String>,
     /// Process id of the supervisor, without which the launcher must not go on.
     pub supervisor: i32,
+    /// Whether the launcher waits for a byte before it starts anything.
+    pub waits: bool,
+    /// Most processes, its own included, where the launcher is to bound them.
+    pub pids_max: Option<u64>,
     /// Bytes that each private directory for temporary files may hold.
     pub temporary_bytes_max: u64,
 }

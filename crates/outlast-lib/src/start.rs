@@ -85,17 +85,15 @@ impl Store {
                 });
             }
         }
-        let checked = request.check(self.limits(), clock::now())?;
+        let mut checked = request.check(self.limits(), clock::now())?;
         if request.lifetime == Lifetime::Session && request.holder.is_none() {
             return Err(StartError::NoHolder);
         }
-        let bound = match containment::workspace(self, request)? {
-            None => None,
-            Some(containment) => Some(Request {
-                containment: Some(containment),
-                ..request.clone()
-            }),
-        };
+        let contained = containment::workspace(self, request, &mut checked.notices)?;
+        let bound = contained.map(|containment| Request {
+            containment: Some(containment),
+            ..request.clone()
+        });
         let request = bound.as_ref().unwrap_or(request);
         let key = match &request.idempotency_key {
             Some(key) => Some(self.key_of(key, request, &checked)?),

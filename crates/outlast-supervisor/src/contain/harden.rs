@@ -34,7 +34,9 @@ pub(super) fn harden(policy: &Policy) -> Result<Option<Notice>, Broken> {
     for filter in filters()? {
         let set = apply_filter(&filter).map_err(|error| match error {
             seccompiler::Error::Seccomp(error) | seccompiler::Error::Prctl(error) => error,
-            other => io::Error::other(other),
+            other @ (seccompiler::Error::Backend(_)
+            | seccompiler::Error::EmptyFilter
+            | seccompiler::Error::ThreadSync(_)) => io::Error::other(other),
         });
         step("seccomp", set)?;
     }

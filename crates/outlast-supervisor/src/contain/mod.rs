@@ -3,10 +3,12 @@
 //! Here is the supervisor's side: it makes the policy, starts the launcher and
 //! hears from it what holds and, later, how the command ended.
 
+mod cgroup;
 mod check;
 mod git;
 mod harden;
 mod launcher;
+mod limits;
 mod mounts;
 mod protected;
 mod shown;
@@ -18,8 +20,12 @@ use crate::platform::poll::{self, Watch};
 use crate::platform::spawn::{self, Exec};
 use crate::platform::{self, confine};
 use crate::{clock, launch, process};
+use limits::Bound;
+use outlast_journal::limits::{
+    CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES, CONTROL_LINE_BYTES_MAX,
+};
 use outlast_journal::policy::{self, Policy, Report};
-use outlast_journal::{Containment, Failure, Guarantee, Posture, ProcessRef, limits, names};
+use outlast_journal::{Containment, Failure, Guarantee, Posture, ProcessRef, RunId, names};
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -34,6 +40,7 @@ const NATIVE: &str = "native";
 
 /// What is to be contained.
 pub(crate) struct Contain<'a> {
+    pub(crate) run: &'a RunId,
     pub(crate) containment: &'a Containment,
     pub(crate) argv: &'a [String],
     pub(crate) cwd: &'a str,
@@ -51,6 +58,8 @@ pub(crate) struct Contained {
     pub(crate) posture: Posture,
     /// Names that would be protected and were absent.
     absent: Vec<PathBuf>,
+    /// What bounds it.
+    pub(crate) limits: Bound,
     /// Where process 1 says more.
     pub(crate) reports: Reports,
 }
@@ -71,7 +80,10 @@ impl Contain<'_> {
         output: BorrowedFd<'_>,
     ) -> Result<Contained, Refused> {
         let absent = protected::absent(Path::new(&self.containment.workspace));
-        let begun = self.spawn(stdin, output);
+        let limits = Bound::bind(self.containment, self.run).map_err(|(name, error)| {
+            broken(&format!("limit: {name}"), error.raw_os_error().unwrap_or(0))
+        })?;
+        let begun = self.spawn(stdin, output, &limits);
         let (launcher, socket) =
             begun.map_err(|error| broken("launcher", error.raw_os_error().unwrap_or(0)))?;
         let mut reports = Reports::new(socket);
@@ -100,8 +112,14 @@ impl Contain<'_> {
                         pid: init,
                         start_ticks: process::start_ticks(init).unwrap_or(0),
                     }),
-                    posture: posture(self.containment, &holds, protected, notice),
+                    posture: posture(
+                        self.containment,
+                        [holds, limits.guarantees()].concat(),
+                        (protected, notice),
+                        &limits,
+                    ),
                     absent,
+                    limits,
                     reports,
                 })
             }
@@ -141,8 +159,9 @@ impl Contain<'_> {
         &self,
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
+        limits: &Bound,
     ) -> io::Result<(i32, UnixStream)> {
-        let policy = self.policy()?;
+        let policy = self.policy(limits)?;
         let (ours, theirs) = UnixStream::pair()?;
         let exec = Exec {
             paths: &[c"/proc/self/exe".to_owned()],
@@ -163,11 +182,19 @@ impl Contain<'_> {
             ..exec
         };
         let pid = spawn::spawn(&exec).map_err(|(_, error)| error)?;
+        if limits.has_groups() {
+            let taken = limits.take(pid);
+            if taken.is_err() {
+                end_all();
+            }
+            taken?;
+            platform::file::write(&ours, b"g")?;
+        }
         Ok((pid, ours))
     }
 
     /// Returns a file in memory with the policy and the environment.
-    fn policy(&self) -> io::Result<OwnedFd> {
+    fn policy(&self, limits: &Bound) -> io::Result<OwnedFd> {
         let workspace = Path::new(&self.containment.workspace);
         let home = launch::variable(self.environment, "HOME")
             .and_then(|home| fs::canonicalize(home).ok())
@@ -186,8 +213,10 @@ impl Contain<'_> {
             repository: git::repository(workspace).as_deref().and_then(text),
             git_identity: home.as_deref().and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
+            waits: limits.has_groups(),
+            pids_max: limits.pids_max,
             supervisor: platform::process::own_pid(),
-            temporary_bytes_max: limits::CONTAINED_TEMPORARY_BYTES,
+            temporary_bytes_max: CONTAINED_TEMPORARY_BYTES,
         };
         let mut bytes = serde_json::to_vec(&policy).map_err(io::Error::other)?;
         bytes.push(b'\n');
@@ -223,7 +252,7 @@ impl Contained {
 /// Hears the launcher until the command executes, and returns process 1 with that report; else
 /// what was said, if anything was.
 fn hear_start(reports: &mut Reports) -> Result<(i32, Report), Option<Report>> {
-    let give_up_at = clock::monotonic_ms() + limits::CONTAIN_SETUP_MS;
+    let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
     let (mut init, mut running) = (None, None);
     loop {
         match reports.next(give_up_at) {
@@ -259,9 +288,9 @@ fn broken(step: &str, errno: i32) -> Refused {
 
 fn posture(
     asked: &Containment,
-    holds: &[Guarantee],
-    protected: Vec<String>,
-    notice: Option<String>,
+    holds: Vec<Guarantee>,
+    (protected, notice): (Vec<String>, Option<String>),
+    limits: &Bound,
 ) -> Posture {
     let missing = asked
         .wanted()
@@ -270,8 +299,9 @@ fn posture(
     Posture {
         backend: Some(NATIVE.to_owned()),
         protected,
-        guarantees: holds.iter().map(ToString::to_string).collect(),
+        limits: limits.told.clone(),
         missing: missing.map(|one| one.to_string()).collect(),
+        guarantees: holds.iter().map(ToString::to_string).collect(),
         fallback_notice: notice,
         ..Posture::asked(asked)
     }
@@ -311,7 +341,7 @@ impl Reports {
             }
             let mut buffer = [0; 1_024];
             let read = platform::file::read(&self.socket, &mut buffer).ok()?;
-            if read == 0 || self.read.len() > limits::CONTROL_LINE_BYTES_MAX * 4 {
+            if read == 0 || self.read.len() > CONTROL_LINE_BYTES_MAX * 4 {
                 self.is_over = true;
                 return None;
             }

@@ -43,14 +43,13 @@ pub(super) fn of(workspace: &Path, git: Git) -> Vec<Pinned> {
     let own = workspace.join(".git");
     match git {
         Git::Write => {}
-        Git::Read => add(own, true),
         Git::Commit if own.is_dir() => {
             for name in OF_GIT {
                 add(own.join(name), true);
             }
         }
         // The file of a linked worktree says where its repository is.
-        Git::Commit => add(own, true),
+        Git::Commit | Git::Read => add(own, true),
     }
     for name in NAMES {
         add(workspace.join(name), true);

@@ -15,6 +15,8 @@ fn policy(tier: Tier) -> Policy {
         covered: Vec::new(),
         repository: None,
         git_identity: None,
+        waits: false,
+        pids_max: None,
         supervisor: 1,
         temporary_bytes_max: 1,
     }
