@@ -241,3 +241,10 @@ pub const PATTERNS_MAX: usize = 256;
 pub const PATTERN_CHARS_MAX: usize = 256;
 /// Patterns that a refusal names: enough to see what would do.
 pub const PATTERNS_NAMED_MAX: usize = 8;
+/// What is read of one file of git, in bytes: of a configuration, its beginning.
+pub const GIT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// How often memory is looked at where no cgroup bounds it, in milliseconds: a few percent of a
+/// processor at most.
+pub const MEMORY_LOOK_MS: u64 = 200;
+/// Least memory that a contained run may be bound to, in bytes: below it nothing starts.
+pub const CONTAINED_MEMORY_BYTES_MIN: u64 = 16 << 20;
