@@ -19,6 +19,7 @@ mod cli_look;
 mod cli_program;
 mod cli_run;
 mod mcp_client;
+mod mcp_frames;
 mod mcp_host;
 mod mcp_life;
 mod mcp_policy;

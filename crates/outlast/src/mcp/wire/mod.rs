@@ -3,11 +3,15 @@
 //! What is served stands behind `Offer`. Nothing here names a run, a store or
 //! a tool, so that other tools can be put on the same wire.
 
+mod frames;
+mod judge;
+mod misfit;
 mod offer;
 mod progress;
 mod resources;
 mod roots;
 mod server;
+mod skim;
 mod stdio;
 mod tasks;
 mod watches;
