@@ -88,6 +88,10 @@ pub const CONTROL_LINE_BYTES_MAX: usize = 4 << 10;
 pub const SEND_BYTES_MAX: usize = 16 << 10;
 /// Connections that one supervisor serves at once; more are closed at once.
 pub const CONNECTIONS_MAX: usize = 128;
+/// Subscribers among them, so that those who cancel or send always find room.
+pub const SUBSCRIBERS_MAX: usize = 112;
+/// How often a reader looks itself for whom a supervisor has no room, in milliseconds.
+pub const CROWDED_LOOK_MS: u64 = 1_000;
 /// Buffer between the output pipe and the log, in bytes, on the stack.
 pub const PIPE_BUFFER_BYTES: usize = 16 << 10;
 /// Least time between two hints that output came, in milliseconds: 25 a second look live.
@@ -241,3 +245,24 @@ pub const PATTERNS_MAX: usize = 256;
 pub const PATTERN_CHARS_MAX: usize = 256;
 /// Patterns that a refusal names: enough to see what would do.
 pub const PATTERNS_NAMED_MAX: usize = 8;
+/// What is read of one file of git, in bytes: of a configuration, its beginning.
+pub const GIT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// How often memory is looked at where no cgroup bounds it, in milliseconds: a few percent of a
+/// processor at most.
+pub const MEMORY_LOOK_MS: u64 = 200;
+/// Least memory that a contained run may be bound to, in bytes: below it nothing starts.
+pub const CONTAINED_MEMORY_BYTES_MIN: u64 = 16 << 20;
+/// One message of a host, in bytes: a command of 4 MiB whose every second character is escaped.
+pub const FRAME_BYTES_MAX: usize = 8 << 20;
+/// How deep lists and objects may stand in a message of a host: tools know three.
+pub const FRAME_DEPTH_MAX: usize = 100;
+/// Values in one message of a host: bounds what it becomes in memory, about 100 bytes each.
+pub const FRAME_VALUES_MAX: usize = 65_536;
+/// Requests of one host that are worked on at once, in bytes of their messages: 1,024 small ones.
+pub const REQUESTS_BYTES_MAX: usize = 32 << 20;
+/// What one request counts for at least, in bytes.
+pub const REQUEST_BYTES_MIN: usize = 32 << 10;
+/// How long a request waits for room, in milliseconds; then it is told that there is none.
+pub const REQUEST_ROOM_MS: u64 = 1_000;
+/// Answers that wait for a host to read them, in bytes; beyond it the host is not read either.
+pub const UNREAD_BYTES_MAX: usize = 1 << 20;

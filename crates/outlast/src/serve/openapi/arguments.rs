@@ -1,6 +1,6 @@
 //! What requests are asked with.
 
-use super::answers::Lifetime;
+use super::record::Lifetime;
 use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
 

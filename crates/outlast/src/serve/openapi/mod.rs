@@ -14,6 +14,8 @@ mod answers;
 mod arguments;
 #[expect(dead_code, reason = "it only describes")]
 mod paths;
+#[expect(dead_code, reason = "it only describes")]
+mod record;
 
 use super::{
     api,

@@ -2,13 +2,14 @@
 
 use super::{
     answers::{
-        Acknowledged, Cancelled, Error, Events, List, Notices, OutputPage, Removed, Run, Sent,
-        Started, Waited,
+        Acknowledged, Cancelled, Error, Events, List, Notices, OutputPage, Removed, Sent, Started,
+        Waited,
     },
     arguments::{
         Acknowledge, Cancel, EventsQuery, ListQuery, NoticesQuery, OutputQuery, Send, Start,
         WaitQuery,
     },
+    record::Run,
 };
 
 /// Tell that the server is there. Needs no token.

@@ -23,7 +23,7 @@ use std::{
     os::unix::{fs::symlink, process::CommandExt},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// A host has started and asked its model twice; some prepare much at their first start.
@@ -145,19 +145,18 @@ impl Host {
         (self.kind.turn)(self, self.command())
     }
 
+    /// Tells what the host did, for whoever keeps the output.
+    fn say(&self, what: &str) {
+        println!("{}: {what}", self.kind.name);
+    }
+
     /// Lets the host take one turn with this script, which must be played to its end.
     #[track_caller]
     fn take_turn(&self, script: Script) -> Output {
-        let begun = Instant::now();
         self.model.play(script);
         let output = capture(self.turn());
         self.model.assert_played();
         assert_eq!(output.code, Some(0), "{output:#?}");
-        println!(
-            "{}: a turn took {:.1} s",
-            self.kind.name,
-            begun.elapsed().as_secs_f64()
-        );
         self.assert_no_server();
         output
     }
@@ -237,7 +236,7 @@ fn reads_its_stanza(kind: &'static Kind) {
     let words = both.into_iter().flat_map(str::split_whitespace);
     let shown = words.collect::<Vec<_>>().join(" ");
     assert!(shown.contains("outlast mcp"), "{output:#?}");
-    println!("{}: `mcp list` shows the server of its stanza", kind.name);
+    host.say("`mcp list` shows the server of the stanza");
 }
 
 /// The host starts a run and ends. Another process of it reads what came of the run.
@@ -264,12 +263,20 @@ fn starts_ends_and_comes_back(kind: &'static Kind) {
             "{offered:?}"
         );
     }
-    println!("{}: recorded origin {origin}", kind.name);
 
     gate.open(1);
     assert_eq!(ground.wait(&id), 0);
     host.come_back(&id);
     assert_eq!(ground.runs().len(), 1);
+    let name = offered.iter().find(|name| name.ends_with(TOOLS[0]));
+    host.say(&format!(
+        "offers its model six tools, such as `{}`",
+        name.expect("looked at")
+    ));
+    host.say(&format!(
+        "started a run and ended; the run records {origin}"
+    ));
+    host.say("came back as a new process, listed the run and read exit code and output");
 }
 
 /// The host is killed, with all of its process group, while its model waits for the run.
@@ -304,4 +311,6 @@ fn killed_in_the_middle(kind: &'static Kind) {
     assert_eq!(ground.text(&id), format!("{RESULT}\n"));
     host.model.assert_played();
     host.come_back(&id);
+    host.say("killed while its model waited for the run: server gone, run alive");
+    host.say("came back as a new process and read how that run ended");
 }
