@@ -114,13 +114,7 @@ impl Server {
     /// Opens a connection.
     #[track_caller]
     pub(crate) fn line(&self) -> Line {
-        let stream = TcpStream::connect(self.address).expect("it listens");
-        stream
-            .set_read_timeout(Some(SOON * 2))
-            .expect("it is a socket");
-        Line {
-            reader: BufReader::new(stream),
-        }
+        Line::open(self.address).expect("it listens")
     }
 
     /// Sends a request on a connection of its own and returns the answer, which must be as the
@@ -296,6 +290,15 @@ impl Answer {
 }
 
 impl Line {
+    /// Opens a connection to a server that may be gone.
+    pub(crate) fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(SOON * 2))?;
+        Ok(Self {
+            reader: BufReader::new(stream),
+        })
+    }
+
     /// Sends a request.
     pub(crate) fn send(&mut self, ask: &Ask) {
         self.write(&ask.bytes());

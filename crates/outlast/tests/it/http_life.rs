@@ -2,11 +2,18 @@
 
 use crate::{
     case_ground::{Ground, SOON},
-    http_client::{Mcp, Server},
+    http_client::{Line, Mcp, Server},
 };
 use outlast_testkit::eventually;
 use serde_json::{Value, json};
-use std::{thread, time::Duration};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 /// A server that is told to stop is gone within this; the rest is for a machine that is busy.
 const LEAVES: Duration = Duration::from_secs(4);
@@ -184,4 +191,77 @@ fn what_a_server_starts_outlives_it_and_its_end_is_told_by_the_next() {
     let noted = server.fine(&server.post("/api/notices/acknowledge", ids));
     assert_eq!(noted["acknowledged"], json!([id]));
     assert_eq!(server.fine(&server.get(target))["runs"], json!([]));
+}
+
+/// Starts of each client below.
+const STARTS: usize = 15;
+
+#[test]
+fn a_server_killed_under_eight_clients_loses_no_start_that_it_answered_and_doubles_none() {
+    let ground = Ground::new();
+    let server = Mutex::new(Server::start(&ground));
+    let answered = AtomicUsize::new(0);
+    let start = |client: usize, number: usize| {
+        let key = format!("{client}-{number}");
+        loop {
+            let (address, ask) = {
+                let server = server.lock().expect("nobody panicked");
+                let body = json!({"argv": ["bash", "-c", format!("echo x >>{key}")]});
+                (server.address, server.post("/api/runs", body))
+            };
+            let answer = Line::open(address).and_then(|mut line| {
+                line.send(&ask.with("Idempotency-Key", &key));
+                line.try_answer()
+            });
+            // Whoever lost the answer asks again with the same key.
+            if let Ok(answer) = answer {
+                assert!([200, 201].contains(&answer.status), "{answer:#?}");
+                answered.fetch_add(1, Ordering::SeqCst);
+                let run = &answer.json()["run"];
+                let text = |name: &str| run[name].as_str().expect("a text").to_owned();
+                return (key, text("id"), text("status"));
+            }
+        }
+    };
+    let starts: Vec<(String, String, String)> = thread::scope(|scope| {
+        let start = &start;
+        let clients = (0..8).map(|client| {
+            scope.spawn(move || (0..STARTS).map(|number| start(client, number)).collect())
+        });
+        let clients: Vec<thread::ScopedJoinHandle<'_, Vec<_>>> = clients.collect();
+        for kill in 1..=10 {
+            // The others are anywhere in their requests then.
+            eventually("some more are answered", SOON, || {
+                answered.load(Ordering::SeqCst) >= kill * 10
+            });
+            let mut server = server.lock().expect("nobody panicked");
+            server.kill();
+            *server = Server::start(&ground);
+        }
+        let clients = clients.into_iter().map(|client| client.join());
+        clients
+            .flat_map(|client| client.expect("it has its answers"))
+            .collect()
+    });
+    let mut ids: Vec<&String> = starts.iter().map(|(_, id, _)| id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!((starts.len(), ids.len()), (8 * STARTS, 8 * STARTS));
+    for (key, id, status) in &starts {
+        let record = ground.ended(id);
+        let runs = ground.file(key);
+        // A start that the kill cut off before its command ran is told as that, and is no other.
+        let is_cut_off = status == "interrupted";
+        let expected = if is_cut_off {
+            ("interrupted", "")
+        } else {
+            ("completed", "x\n")
+        };
+        assert_eq!(
+            (&record["status"], runs.as_str()),
+            (&json!(expected.0), expected.1),
+            "{key}"
+        );
+    }
+    assert_eq!(ground.runs().len(), starts.len());
 }
