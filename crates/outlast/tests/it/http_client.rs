@@ -396,6 +396,19 @@ impl Line {
 pub(crate) struct Mcp<'a> {
     pub(crate) server: &'a Server,
     pub(crate) revision: &'a str,
+    /// Whether it says that it knows tasks.
+    pub(crate) has_tasks: bool,
+}
+
+impl<'a> Mcp<'a> {
+    /// Returns a host that knows no tasks.
+    pub(crate) fn new(server: &'a Server, revision: &'a str) -> Self {
+        Self {
+            server,
+            revision,
+            has_tasks: false,
+        }
+    }
 }
 
 #[expect(
@@ -411,10 +424,11 @@ impl Mcp<'_> {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": self.revision,
                 "io.modelcontextprotocol/clientInfo": {"name": "test-host", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": {"extensions": self.extensions()},
             });
         }
-        let name = params["name"].as_str().map(str::to_owned);
+        let name = params["name"].as_str().or(params["taskId"].as_str());
+        let name = name.map(str::to_owned);
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let mut ask = self
             .server
@@ -431,6 +445,14 @@ impl Mcp<'_> {
             }
         }
         ask
+    }
+
+    fn extensions(&self) -> Value {
+        if self.has_tasks {
+            json!({"io.modelcontextprotocol/tasks": {}})
+        } else {
+            json!({})
+        }
     }
 
     /// Sends a request and returns its result.

@@ -43,10 +43,7 @@ fn two_servers_over_one_store_answer_for_the_same_runs() {
     for document in waited {
         assert_eq!(document["runs"][0]["exit_code"], 3, "{document:#}");
     }
-    let mcp = Mcp {
-        server: &second,
-        revision: "2025-11-25",
-    };
+    let mcp = Mcp::new(&second, "2025-11-25");
     let read = mcp.call("background_output", json!({"id": id}));
     assert_eq!(read["output"], "one\ntwo\n");
 
@@ -74,10 +71,7 @@ fn a_server_that_is_killed_in_a_wait_takes_no_run_along_and_another_answers() {
     let events = server.get(&format!("/api/runs/{id}/events"));
     stream.send(&events.with("Accept", "text/event-stream"));
     stream.head().expect("the stream begins");
-    let mcp = Mcp {
-        server: &server,
-        revision: "2026-07-28",
-    };
+    let mcp = Mcp::new(&server, "2026-07-28");
     let mut called = server.line();
     let arguments = json!({"ids": [id], "wait_secs": 45});
     called.send(&mcp.ask(
@@ -127,10 +121,7 @@ fn a_server_that_is_told_to_stop_ends_waits_and_streams_and_leaves_soon() {
         .expect("a part comes")
         .expect("the stream goes on");
     assert!(first.contains("event: started"), "{first}");
-    let mcp = Mcp {
-        server: &server,
-        revision: "2025-11-25",
-    };
+    let mcp = Mcp::new(&server, "2025-11-25");
     let mut called = server.line();
     let arguments = json!({"ids": [id], "wait_secs": 45});
     called.send(&mcp.ask(
@@ -238,7 +229,7 @@ fn a_server_killed_under_eight_clients_loses_no_start_that_it_answered_and_doubl
             server.kill();
             *server = Server::start(&ground);
         }
-        let clients = clients.into_iter().map(|client| client.join());
+        let clients = clients.into_iter().map(thread::ScopedJoinHandle::join);
         clients
             .flat_map(|client| client.expect("it has its answers"))
             .collect()
