@@ -3,6 +3,7 @@
 //! A key that is not known is an error, never ignored: a limit that was meant
 //! to hold and does not is worse than a program that will not start.
 
+use crate::sandbox::{self, Sandbox};
 use crate::values::{duration_ms, size_bytes};
 use outlast_journal::{Limits, error::Advice};
 use serde_json::{Value as Json, json};
@@ -21,6 +22,8 @@ const TABLE: &str = "limits";
 pub(crate) struct Config {
     /// Limits that hold.
     pub(crate) limits: Limits,
+    /// What contains runs.
+    pub(crate) sandbox: Sandbox,
     /// The file, whether there is one or not.
     pub(crate) path: Option<PathBuf>,
     /// Whether there is one.
@@ -130,6 +133,7 @@ impl Config {
         };
         let mut config = Self {
             limits: Limits::default(),
+            sandbox: Sandbox::default(),
             is_there: text.is_some(),
             path,
             set: Vec::new(),
@@ -150,6 +154,10 @@ impl Config {
             let Value::Table(limits) = value else {
                 return Err(unknown(file(), name));
             };
+            if name == sandbox::TABLE {
+                self.sandbox = Sandbox::read(path, limits)?;
+                continue;
+            }
             if name != TABLE {
                 return Err(unknown(file(), name));
             }
@@ -200,7 +208,7 @@ fn unknown(file: PathBuf, key: &str) -> ConfigError {
 }
 
 /// Returns a value as it would be typed, near enough for a message.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| value.type_str().to_owned())
 }
 
@@ -291,6 +299,10 @@ impl Advice for ConfigError {
         match self {
             Self::Read { .. } => "make it readable for you, or remove it".to_owned(),
             Self::Form { .. } => "mend the line, or remove the file".to_owned(),
+            Self::Key { key, .. } if key.starts_with("sandbox.") => {
+                let keys = sandbox::KEYS.join(", ");
+                format!("the table [{}] may have {keys}", sandbox::TABLE)
+            }
             Self::Key { .. } => {
                 let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
                 format!("the table [{TABLE}] may have {}", names.join(", "))

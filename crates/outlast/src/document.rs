@@ -5,14 +5,17 @@
     reason = "the names of the fields are those of the documents"
 )]
 
-use crate::config::{Config, Setting};
+use crate::{
+    config::{Config, Setting},
+    sandbox,
+};
 use outlast_lib::{
     Cancelled, Damage, Gap, GcReport, Matched, OutputPage, Record, Reindexed as Made, RunId,
     ShortRecord, Status,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// Runs: the answer of `ps` and of `wait`.
 #[derive(Serialize)]
@@ -210,6 +213,7 @@ pub(crate) struct Configuration<'a> {
     is_there: bool,
     store: String,
     limits: Limits<'a>,
+    sandbox: BTreeMap<&'static str, String>,
 }
 
 /// Limits by name, in the order in which they are shown.
@@ -231,6 +235,10 @@ impl<'a> Configuration<'a> {
             is_there: config.is_there,
             store: store.to_string_lossy().into_owned(),
             limits: Limits(settings),
+            sandbox: sandbox::KEYS
+                .into_iter()
+                .map(|key| (key, config.sandbox.value(key)))
+                .collect(),
         }
     }
 }

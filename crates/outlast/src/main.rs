@@ -16,6 +16,7 @@ mod mcp;
 mod page;
 #[cfg(test)]
 mod sample;
+mod sandbox;
 mod screen;
 mod surface;
 mod surroundings;

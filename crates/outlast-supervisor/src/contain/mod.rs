@@ -10,11 +10,13 @@ mod harden;
 mod launcher;
 mod limits;
 mod mounts;
+mod probe;
 mod protected;
 mod shown;
 mod trees;
 
 pub(crate) use launcher::contain;
+pub use probe::{ProbeError, probe, probe_limits};
 
 use crate::platform::poll::{self, Watch};
 use crate::platform::spawn::{self, Exec};

@@ -192,6 +192,13 @@ fn every_key_of_the_configuration_is_explained() {
         names.len(),
         fields(&self::source("outlast-journal/src/limits.rs"), "Limits").len()
     );
+    let sandbox = self::source("outlast/src/sandbox.rs");
+    let keys = sandbox
+        .lines()
+        .find(|line| line.starts_with("pub(crate) const KEYS"));
+    let keys = keys.and_then(|line| Some(line.split_once('=')?.1));
+    let keys = keys.expect("the keys of containment").split('"').skip(1);
+    let names: BTreeSet<&str> = names.into_iter().chain(keys.step_by(2)).collect();
     assert_named(
         "configuration.md",
         &names.iter().copied().collect::<Vec<_>>(),

@@ -258,12 +258,6 @@ pub(super) enum ArgumentError {
         /// What was given.
         path: String,
     },
-    /// This version cannot bind it.
-    #[error("this version cannot contain a run as `{name}` asks")]
-    Containment {
-        /// The argument.
-        name: &'static str,
-    },
 }
 
 impl Advice for ArgumentError {
@@ -276,7 +270,6 @@ impl Advice for ArgumentError {
             Self::Word { .. } => "unknown_word",
             Self::EnvNotAllowed { .. } => "env_not_allowed",
             Self::NoDirectory { .. } => "work_dir",
-            Self::Containment { .. } => "containment_unavailable",
         }
     }
 
@@ -294,9 +287,6 @@ impl Advice for ArgumentError {
             }
             Self::NoDirectory { .. } => {
                 "give a directory that exists, or leave it out for the project root".to_owned()
-            }
-            Self::Containment { name } => {
-                format!("leave `{name}` out to run it on the host as it is")
             }
         }
     }

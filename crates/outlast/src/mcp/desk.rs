@@ -7,6 +7,7 @@ use crate::{
     config::Config,
     failure::{Failure, exit},
     look::clean,
+    sandbox::Sandbox,
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
@@ -101,6 +102,17 @@ impl Desk {
         let config = Config::load(self.surroundings.config()).map_err(|error| failed(&error))?;
         let root = self.surroundings.store().map_err(|error| failed(&error))?;
         Store::open(&root, config.limits).map_err(|error| failed(&error))
+    }
+
+    /// Returns what the configuration says of containment.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the configuration does.
+    pub(super) fn sandbox(&self) -> Result<Sandbox, Failure> {
+        let config = Config::load(self.surroundings.config());
+        let config = config.map_err(|error| Failure::new(&error, exit::ERROR))?;
+        Ok(config.sandbox)
     }
 
     /// Returns what a model is told at first: what goes on here, and what ended unseen.

@@ -5,6 +5,7 @@ use crate::{
     document::Configuration,
     failure::{Stop, exit},
     look::pad,
+    sandbox,
     surface::Surface,
 };
 
@@ -38,6 +39,11 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
             "{}{value}# {source}",
             pad(setting.name, NAME_COLUMNS)
         ));
+    }
+    lines.extend([String::new(), format!("[{}]", sandbox::TABLE)]);
+    for key in sandbox::KEYS {
+        let value = config.sandbox.value(key);
+        lines.push(format!("{}= {value}", pad(key, NAME_COLUMNS)));
     }
     lines.push(String::new());
     surface.screen.print(&lines.join("\n"))?;
