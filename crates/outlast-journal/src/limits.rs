@@ -192,3 +192,9 @@ pub const GIT_FILE_BYTES_MAX: u64 = 64 << 10;
 pub const MEMORY_LOOK_MS: u64 = 200;
 /// Least memory that a contained run may be bound to, in bytes: below it nothing starts.
 pub const CONTAINED_MEMORY_BYTES_MIN: u64 = 16 << 20;
+/// Connections of one contained run to allowed hosts at once; more are closed at once.
+pub const FORWARDED_MAX: usize = 128;
+/// Head of a request to an allowed host, in bytes: a line and a few fields.
+pub const FORWARD_HEAD_BYTES_MAX: usize = 16 << 10;
+/// How long such a head may take, in milliseconds.
+pub const FORWARD_HEAD_MS: u64 = 10_000;

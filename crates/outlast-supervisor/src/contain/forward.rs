@@ -84,7 +84,9 @@ fn handle(client: &TcpStream, proxy: &OwnedFd, hosts: &[String]) -> io::Result<(
     let there = thread::spawn(move || {
         pass(client_in, upstream_in, |to| to.shutdown(Shutdown::Write));
     });
-    pass(upstream, client.try_clone()?, |to| to.shutdown(Shutdown::Write));
+    pass(upstream, client.try_clone()?, |to| {
+        to.shutdown(Shutdown::Write)
+    });
     there.join().ok();
     Ok(())
 }

@@ -4,8 +4,12 @@ use super::*;
 
 #[test]
 fn a_host_is_taken_from_a_connect_and_from_nothing_else() {
-    let asked = |line: &str| target(format!("{line}\r\nHost: x\r\n\r\n").as_bytes()).map(str::to_owned);
-    assert_eq!(asked("CONNECT a.example:443 HTTP/1.1").as_deref(), Some("a.example"));
+    let asked =
+        |line: &str| target(format!("{line}\r\nHost: x\r\n\r\n").as_bytes()).map(str::to_owned);
+    assert_eq!(
+        asked("CONNECT a.example:443 HTTP/1.1").as_deref(),
+        Some("a.example")
+    );
     for wrong in [
         "GET http://a.example/ HTTP/1.1",
         "CONNECT a.example HTTP/1.1",
@@ -24,10 +28,24 @@ fn a_host_is_taken_from_a_connect_and_from_nothing_else() {
 fn a_name_allows_itself_and_a_name_with_a_dot_what_is_below_it() {
     let hosts = ["a.example", ".b.example", "*.c.example"].map(str::to_owned);
     let allowed = |host| is_allowed(host, &hosts);
-    for host in ["a.example", "A.EXAMPLE", "a.example.", "b.example", "x.b.example", "y.c.example"] {
+    for host in [
+        "a.example",
+        "A.EXAMPLE",
+        "a.example.",
+        "b.example",
+        "x.b.example",
+        "y.c.example",
+    ] {
         assert!(allowed(host), "{host}");
     }
-    for host in ["x.a.example", "xb.example", "a.example.evil", "example", "", "[::1]"] {
+    for host in [
+        "x.a.example",
+        "xb.example",
+        "a.example.evil",
+        "example",
+        "",
+        "[::1]",
+    ] {
         assert!(!allowed(host), "{host}");
     }
 }
