@@ -9,6 +9,7 @@ mod act;
 mod answer;
 mod arguments;
 mod desk;
+mod hints;
 mod keys;
 mod offer;
 mod read;

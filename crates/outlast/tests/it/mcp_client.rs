@@ -179,6 +179,11 @@ impl Client {
         let text = blocks[0]["text"].as_str().expect("a text").to_owned();
         let parsed: Value = serde_json::from_str(&text).expect("the text is JSON");
         assert_eq!(parsed, object);
+        // Who reads it has tools and no command line; a person may be told of one.
+        assert!(
+            !text.contains("`outlast ") || text.contains("the user"),
+            "{text}"
+        );
         Reply {
             object,
             text,
