@@ -14,7 +14,7 @@ use rmcp::{
         ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage,
         JsonRpcNotification, RequestId,
     },
-    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    service::{RequestContext, RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use std::{
@@ -75,6 +75,13 @@ pub(super) struct Ends {
 /// Room that a request holds as long as it is worked on.
 #[derive(Clone, Debug)]
 struct Held(#[expect(dead_code, reason = "it is held, not read")] Arc<OwnedSemaphorePermit>);
+
+/// Returns whether a request came on a connection that lasts beyond it, as those here do.
+///
+/// Only there can a host be asked, or be told of something later.
+pub(super) fn is_lasting(context: &RequestContext<RoleServer>) -> bool {
+    context.extensions.get::<Held>().is_some()
+}
 
 /// Answers that are not written yet.
 #[derive(Debug, Default)]

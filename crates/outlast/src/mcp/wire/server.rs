@@ -4,7 +4,7 @@
 //! connection that ends, let go of a wait; no run hears of it.
 
 use super::{
-    misfit,
+    frames, misfit,
     offer::{Call, Caller, Listener, Offer, Reply, RequestError},
     progress::Progress,
     resources,
@@ -82,7 +82,8 @@ impl<O: Offer> Server<O> {
             let value = context.meta.get(name)?.as_str()?;
             Some(value.to_owned()).filter(|text| !text.trim().is_empty())
         };
-        let roots = if self.offer.wants_roots() && !is_sessionless(context) {
+        let can_ask = frames::is_lasting(context) && !is_sessionless(context);
+        let roots = if can_ask && self.offer.wants_roots() {
             self.roots.of(&context.peer).await
         } else {
             Arc::default()
@@ -183,6 +184,11 @@ impl<O: Offer> ServerHandler for Server<O> {
         let mut answer = self.negotiate_initialize(&request)?;
         // Tasks are of a revision that does not come this way.
         answer.capabilities.extensions = None;
+        if let Some(resources) = &mut answer.capabilities.resources
+            && !frames::is_lasting(&context)
+        {
+            resources.subscribe = None;
+        }
         answer.instructions = self.instructions().await;
         Ok(answer)
     }
@@ -320,6 +326,9 @@ impl<O: Offer> ServerHandler for Server<O> {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if !frames::is_lasting(&context) {
+            return Err(watches::no_session());
+        }
         let uri = request.uri.clone();
         let mark = self.ask(move |offer| Ok(offer.mark(&uri)));
         let Some(mark) = mark.await? else {

@@ -9,7 +9,8 @@ use super::{
 };
 use outlast_lib::limits;
 use rmcp::{
-    ErrorData, Peer, RoleServer, model::ResourceUpdatedNotificationParam,
+    ErrorData, Peer, RoleServer,
+    model::{ErrorCode, ResourceUpdatedNotificationParam},
     service::SubscriptionContext,
 };
 use std::{
@@ -132,6 +133,13 @@ pub(super) fn unknown(uri: &str) -> RequestError {
     RequestError::not_found(format!(
         "there is no resource `{uri}`; `resources/list` has the newest"
     ))
+}
+
+/// Returns the error of a subscription that nobody could be told of.
+pub(super) fn no_session() -> ErrorData {
+    let fact = "there is no session here that could be told of changes; read the resource again, \
+                or listen to it as revision 2026-07-28 does";
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, fact, None)
 }
 
 /// One resource that is watched. It ends when this is dropped.
