@@ -238,25 +238,6 @@ fn what_a_tool_reads_of_redraws_caps_and_rewrites_is_what_there_was() {
     );
 }
 
-/// Case OC-06, forty of two hundred.
-#[test]
-fn bursts_right_before_the_exit_are_whole_when_a_tool_tells_the_end() {
-    let ground = Ground::new();
-    let mut client = Client::open(&ground);
-    for _ in 0..40 {
-        let ended = client.fine(
-            "background_run",
-            json!({"command": "seq 1 100000", "wait_secs": 45}),
-        );
-        assert_eq!(
-            (&ended["status"], &ended["total_bytes"]),
-            (&json!("completed"), &json!(588_895))
-        );
-        let text = ended["output"].as_str().expect("a text");
-        assert!(text.ends_with("\n99999\n100000\n"));
-    }
-}
-
 /// Case LQ-01.
 #[test]
 fn beyond_the_cap_a_tool_queues_or_names_who_holds_the_places_and_the_dead_hold_none() {
@@ -305,34 +286,6 @@ fn beyond_the_cap_a_tool_queues_or_names_who_holds_the_places_and_the_dead_hold_
         "background_run",
         json!({"command": "true", "wait_secs": 45}),
     );
-}
-
-/// Case RD-05, a hundred of two hundred: four servers with twenty-five starts each.
-#[test]
-fn four_servers_that_start_runs_at_once_lose_none() {
-    let ground = Ground::with_limits("runs_per_session = 100");
-    let starts = |_| {
-        let mut client = Client::open(&ground);
-        let asked: Vec<u64> = (0..25)
-            .map(|_| client.begin("background_run", json!({"command": "true"})))
-            .collect();
-        let mut begun = Vec::new();
-        while begun.len() < asked.len() {
-            let answer = client.message().expect("each is answered");
-            let id = answer["result"]["structuredContent"]["id"].as_str();
-            begun.push(id.expect("it is started").to_owned());
-        }
-        begun
-    };
-    let begun: Vec<String> = thread::scope(|scope| {
-        let hands: Vec<_> = (0..4).map(|at| scope.spawn(move || starts(at))).collect();
-        let done = hands.into_iter();
-        done.flat_map(|hand| hand.join().expect("each starts all"))
-            .collect()
-    });
-    let distinct: BTreeSet<&String> = begun.iter().collect();
-    assert_eq!((begun.len(), distinct.len()), (100, 100));
-    assert_eq!(ground.runs().len(), 100);
 }
 
 /// Case RD-10, with the supervisor killed.
@@ -391,4 +344,55 @@ fn time_in_the_queue_does_not_count_against_the_limit_of_a_tool() {
         ended.iter().all(|run| run["status"] == "completed"),
         "{waited:#}"
     );
+}
+
+mod heavy {
+    use super::*;
+
+    /// Case OC-06, forty of two hundred.
+    #[test]
+    fn bursts_right_before_the_exit_are_whole_when_a_tool_tells_the_end() {
+        let ground = Ground::new();
+        let mut client = Client::open(&ground);
+        for _ in 0..40 {
+            let ended = client.fine(
+                "background_run",
+                json!({"command": "seq 1 100000", "wait_secs": 45}),
+            );
+            assert_eq!(
+                (&ended["status"], &ended["total_bytes"]),
+                (&json!("completed"), &json!(588_895))
+            );
+            let text = ended["output"].as_str().expect("a text");
+            assert!(text.ends_with("\n99999\n100000\n"));
+        }
+    }
+
+    /// Case RD-05, a hundred of two hundred: four servers with twenty-five starts each.
+    #[test]
+    fn four_servers_that_start_runs_at_once_lose_none() {
+        let ground = Ground::with_limits("runs_per_session = 100");
+        let starts = |_| {
+            let mut client = Client::open(&ground);
+            let asked: Vec<u64> = (0..25)
+                .map(|_| client.begin("background_run", json!({"command": "true"})))
+                .collect();
+            let mut begun = Vec::new();
+            while begun.len() < asked.len() {
+                let answer = client.message().expect("each is answered");
+                let id = answer["result"]["structuredContent"]["id"].as_str();
+                begun.push(id.expect("it is started").to_owned());
+            }
+            begun
+        };
+        let begun: Vec<String> = thread::scope(|scope| {
+            let hands: Vec<_> = (0..4).map(|at| scope.spawn(move || starts(at))).collect();
+            let done = hands.into_iter();
+            done.flat_map(|hand| hand.join().expect("each starts all"))
+                .collect()
+        });
+        let distinct: BTreeSet<&String> = begun.iter().collect();
+        assert_eq!((begun.len(), distinct.len()), (100, 100));
+        assert_eq!(ground.runs().len(), 100);
+    }
 }

@@ -210,37 +210,41 @@ fn session(client: &mut Client, frames: &[Frame]) -> BTreeMap<u64, Vec<Value>> {
     answers
 }
 
-#[test]
-fn each_request_is_answered_once_whatever_comes_around_it() {
-    let ground = Ground::with_limits("runs_per_session = 1000");
-    let config = Config {
-        failure_persistence: None,
-        max_shrink_iters: 200,
-        ..Config::with_cases(
-            std::env::var("PROPTEST_CASES")
-                .ok()
-                .and_then(|cases| cases.parse().ok())
-                .unwrap_or(SESSIONS),
-        )
-    };
-    let mut runner = TestRunner::new(config);
-    let outcome = runner.run(&vec(frame(), 1..LINES_MAX), |frames| {
-        let mut client = Client::open(&ground);
-        let answers = session(&mut client, &frames);
-        for (id, answers) in &answers {
-            prop_assert_eq!(answers.len(), 1, "request {}: {:?}", id, answers);
-            let answer = &answers[0];
-            let has_result = answer["result"].is_object();
-            let has_error =
-                answer["error"]["code"].is_i64() && answer["error"]["message"].is_string();
-            prop_assert!(has_result != has_error, "{:#}", answer);
+mod heavy {
+    use super::*;
+
+    #[test]
+    fn each_request_is_answered_once_whatever_comes_around_it() {
+        let ground = Ground::with_limits("runs_per_session = 1000");
+        let config = Config {
+            failure_persistence: None,
+            max_shrink_iters: 200,
+            ..Config::with_cases(
+                std::env::var("PROPTEST_CASES")
+                    .ok()
+                    .and_then(|cases| cases.parse().ok())
+                    .unwrap_or(SESSIONS),
+            )
+        };
+        let mut runner = TestRunner::new(config);
+        let outcome = runner.run(&vec(frame(), 1..LINES_MAX), |frames| {
+            let mut client = Client::open(&ground);
+            let answers = session(&mut client, &frames);
+            for (id, answers) in &answers {
+                prop_assert_eq!(answers.len(), 1, "request {}: {:?}", id, answers);
+                let answer = &answers[0];
+                let has_result = answer["result"].is_object();
+                let has_error =
+                    answer["error"]["code"].is_i64() && answer["error"]["message"].is_string();
+                prop_assert!(has_result != has_error, "{:#}", answer);
+            }
+            // It still does what it is there for.
+            let list = client.fine("background_list", json!({"limit": 1}));
+            prop_assert!(list["count"].is_u64());
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            panic!("{error}");
         }
-        // It still does what it is there for.
-        let list = client.fine("background_list", json!({"limit": 1}));
-        prop_assert!(list["count"].is_u64());
-        Ok(())
-    });
-    if let Err(error) = outcome {
-        panic!("{error}");
     }
 }

@@ -109,54 +109,58 @@ fn id_in(client: &Client, request: u64) -> Option<String> {
     }
 }
 
-/// Case TW-04, with servers that die.
-#[test]
-fn no_answered_start_is_lost_and_none_doubled_when_servers_are_killed_under_eight_clients() {
-    let seed = seed();
-    let ground = Ground::new();
-    let work = |number: u64| {
-        let mut hand = Hand {
-            ground: &ground,
-            number,
-            random: Random(seed.wrapping_mul(number + 1).max(1)),
+mod heavy {
+    use super::*;
+
+    /// Case TW-04, with servers that die.
+    #[test]
+    fn no_answered_start_is_lost_and_none_doubled_when_servers_are_killed_under_eight_clients() {
+        let seed = seed();
+        let ground = Ground::new();
+        let work = |number: u64| {
+            let mut hand = Hand {
+                ground: &ground,
+                number,
+                random: Random(seed.wrapping_mul(number + 1).max(1)),
+            };
+            let rounds = (0..ROUNDS).map(|round| {
+                let key = format!("{number}-{round}");
+                let ids = hand.round(&key);
+                (key, ids)
+            });
+            rounds.collect::<Vec<_>>()
         };
-        let rounds = (0..ROUNDS).map(|round| {
-            let key = format!("{number}-{round}");
-            let ids = hand.round(&key);
-            (key, ids)
+        let all: Vec<(String, Vec<String>)> = thread::scope(|scope| {
+            let hands: Vec<_> = (0..CLIENTS)
+                .map(|number| scope.spawn(move || work(number)))
+                .collect();
+            let done = hands.into_iter();
+            done.flat_map(|hand| hand.join().expect("no client fails"))
+                .collect()
         });
-        rounds.collect::<Vec<_>>()
-    };
-    let all: Vec<(String, Vec<String>)> = thread::scope(|scope| {
-        let hands: Vec<_> = (0..CLIENTS)
-            .map(|number| scope.spawn(move || work(number)))
-            .collect();
-        let done = hands.into_iter();
-        done.flat_map(|hand| hand.join().expect("no client fails"))
-            .collect()
-    });
-    for (key, ids) in &all {
-        let id = ids.first().expect("the last start is answered");
-        assert!(
-            ids.iter().all(|other| other == id),
-            "seed {seed}, key {key}: {ids:?}"
-        );
-        let record = ground.ended(id);
-        let ran = ground.file(&format!("ran.{key}")).lines().count();
-        let what = format!("seed {seed}, key {key}, ran {ran} times: {record:#}");
-        if record["status"] == "interrupted" {
-            // Its server died before the supervisor had all that it needs; it is said.
-            assert_eq!(ran, 0, "{what}");
-            continue;
+        for (key, ids) in &all {
+            let id = ids.first().expect("the last start is answered");
+            assert!(
+                ids.iter().all(|other| other == id),
+                "seed {seed}, key {key}: {ids:?}"
+            );
+            let record = ground.ended(id);
+            let ran = ground.file(&format!("ran.{key}")).lines().count();
+            let what = format!("seed {seed}, key {key}, ran {ran} times: {record:#}");
+            if record["status"] == "interrupted" {
+                // Its server died before the supervisor had all that it needs; it is said.
+                assert_eq!(ran, 0, "{what}");
+                continue;
+            }
+            assert_eq!(
+                (&record["status"], &record["exit_code"]),
+                (&json!("failed"), &json!(3)),
+                "{what}"
+            );
+            assert_eq!(ran, 1, "{what}");
         }
-        assert_eq!(
-            (&record["status"], &record["exit_code"]),
-            (&json!("failed"), &json!(3)),
-            "{what}"
-        );
-        assert_eq!(ran, 1, "{what}");
+        let runs = ground.runs();
+        assert_eq!(runs.len(), all.len(), "one key, one run; seed {seed}");
+        invariants::assert_sound(&ground.home.store());
     }
-    let runs = ground.runs();
-    assert_eq!(runs.len(), all.len(), "one key, one run; seed {seed}");
-    invariants::assert_sound(&ground.home.store());
 }
