@@ -7,7 +7,7 @@ use crate::{
 };
 use outlast_testkit::eventually;
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, thread};
+use std::{collections::BTreeSet, fs, io::Write, process::Stdio, thread};
 
 /// Returns the ids of what a list of runs in an answer names.
 fn ids(list: &Value) -> Vec<String> {
@@ -69,6 +69,46 @@ fn twenty_ends_at_once_are_told_once_each_beside_other_answers() {
     }
     assert_eq!(sorted(unseen(&mut client)), sorted(runs));
     assert_eq!(unseen(&mut client), Vec::<String>::new());
+}
+
+/// Case LS-06, an answer that was made and never read.
+#[test]
+fn an_end_whose_answer_never_left_the_server_is_told_by_the_next() {
+    let ground = Ground::new();
+    let id = ground.shell_with(&["--session", "one", "--idle-ttl", "1h"], "true");
+    ground.wait(&id);
+    let mark = ground.run_dir(&id).join("polled");
+    let marked = || fs::read_to_string(&mark).unwrap_or_default();
+    let before = marked();
+    let server = || ground.program.command(&["mcp", "--session", "one"]);
+    let mut command = server();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the program can be started");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut ask = |id: u32, method: &str, params: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        writeln!(stdin, "{request}").expect("there is room");
+    };
+    let hello = json!({"name": "deaf", "version": "1"});
+    ask(
+        0,
+        "initialize",
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": hello}),
+    );
+    // More than the pipe holds, of which nothing is read.
+    for number in 1..20 {
+        ask(number, "tools/list", json!({}));
+    }
+    ask(
+        20,
+        "tools/call",
+        json!({"name": "background_output", "arguments": {"id": id}}),
+    );
+    eventually("the run is read", SOON, || marked() != before);
+    child.kill().expect("it is our child");
+    child.wait().expect("it is our child");
+    let mut next = Client::open_with(server(), "test-host").0;
+    assert_eq!(unseen(&mut next), [id]);
 }
 
 /// Case LS-07.

@@ -5,7 +5,7 @@
 
 use super::{
     frames, misfit,
-    offer::{Call, Caller, Listener, Offer, Reply, RequestError},
+    offer::{After, Call, Caller, Listener, Offer, Reply, RequestError},
     progress::Progress,
     resources,
     roots::Roots,
@@ -102,10 +102,14 @@ impl<O: Offer> Server<O> {
     }
 
     /// Answers one call on a thread. `dropped` lets go of a wait.
+    ///
+    /// `written` does what is to be done once the answer is written; where nobody tells when
+    /// that is, it is done here.
     async fn answer(
         &self,
         call: Call,
         dropped: CancellationToken,
+        written: Option<After>,
         progress: Option<Progress>,
     ) -> Result<Reply, ErrorData> {
         let may_wait = self.offer.may_wait(&call);
@@ -123,11 +127,12 @@ impl<O: Offer> Server<O> {
         };
         // The wait ends once the other end of this pipe is closed.
         let (interrupt, hold) = io::pipe().map_err(|error| broken(&error))?;
-        let gone = dropped.clone();
+        let after = written.clone().unwrap_or_default();
+        let here = after.clone();
         let work = self.ask(move |offer| {
             let listener = Listener {
                 interrupt: interrupt.as_fd(),
-                gone: &gone,
+                after: &after,
             };
             offer.call(call, &listener)
         });
@@ -143,6 +148,12 @@ impl<O: Offer> Server<O> {
             None => work.await,
         };
         drop(place);
+        if written.is_none()
+            && !dropped.is_cancelled()
+            && let Some(act) = here.take()
+        {
+            spawn_blocking(act).await.map_err(|error| broken(&error))?;
+        }
         done
     }
 }
@@ -235,7 +246,8 @@ impl<O: Offer> ServerHandler for Server<O> {
             takes_task: tasks::takes_task(&context),
         };
         let progress = Progress::of(&context);
-        match self.answer(call, context.ct, progress).await? {
+        let written = frames::after(&context);
+        match self.answer(call, context.ct, written, progress).await? {
             Reply::Result(result) => {
                 let result = tasks::read(result).map_err(refused)?;
                 Ok(CallToolResponse::Complete(result))
