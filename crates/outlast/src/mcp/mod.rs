@@ -9,6 +9,7 @@ mod act;
 mod answer;
 mod arguments;
 mod desk;
+mod hints;
 mod http;
 mod keys;
 mod offer;
