@@ -12,6 +12,10 @@ bench:
 hosts:
     ./scripts/hosts
 
+# The MCP conformance suite and the inspector.
+conformance:
+    ./scripts/conformance
+
 # Formats the sources.
 fmt:
     cargo fmt --all

@@ -5,6 +5,8 @@ use crate::{
     jobs::{End, Jobs, text_result},
     wire::{Call, Caller, Content, Listener, Mark, Offer, Reply, RequestError, Resource, Task},
 };
+use outlast_lib::limits;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Map, Value, json};
 use std::{sync::OnceLock, time::Duration};
 
@@ -15,7 +17,7 @@ const MISSING_CAPABILITY: i32 = -32021;
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
-/// Each tool by its name, and whether it may become a task.
+/// Each tool by its name.
 const TOOLS: [&str; 14] = [
     "greet",
     "slow_compute",
@@ -69,6 +71,15 @@ fn missing(capabilities: &Value) -> RequestError {
         message: "the client has not declared what this tool needs".to_owned(),
         data: Some(json!({"requiredCapabilities": capabilities})),
     }
+}
+
+/// Waits until three signs of life are due, or nobody listens.
+fn wait(listener: &Listener<'_>) {
+    let limit = Duration::from_millis(limits::PROGRESS_MS * 3 + 500);
+    let limit = Timespec::try_from(limit).expect("it is short");
+    let mut watched = [PollFd::new(&listener.interrupt, PollFlags::IN)];
+    // However it ended, the call is to be answered now.
+    poll(&mut watched, Some(&limit)).ok();
 }
 
 impl Fixtures {
@@ -128,7 +139,7 @@ impl Offer for Fixtures {
         call.tool == "test_tool_with_progress"
     }
 
-    fn call(&self, call: Call, _listener: &Listener<'_>) -> Result<Reply, RequestError> {
+    fn call(&self, call: Call, listener: &Listener<'_>) -> Result<Reply, RequestError> {
         let text = |text: &str| Ok(Reply::Result(text_result(text, false)));
         let given = |name: &str| call.arguments.get(name).and_then(Value::as_str);
         match call.tool.as_str() {
@@ -174,7 +185,10 @@ impl Offer for Fixtures {
                 let words = "This tool intentionally returns an error for testing";
                 Ok(Reply::Result(text_result(words, true)))
             }
-            "test_tool_with_progress" => text("done"),
+            "test_tool_with_progress" => {
+                wait(listener);
+                text("done")
+            }
             "test_missing_capability" => Err(missing(&json!({"sampling": {}}))),
             other => Err(RequestError::params(format!("unknown tool `{other}`"))),
         }

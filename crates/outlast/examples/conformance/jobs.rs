@@ -71,7 +71,7 @@ impl Jobs {
         answers: &Map<String, Value>,
     ) -> Result<(), RequestError> {
         self.with(id, |job| {
-            job.asks.retain(|key, _| !answers.contains_key(key))
+            job.asks.retain(|key, _| !answers.contains_key(key));
         })
     }
 

@@ -6,10 +6,7 @@
 
 mod fixtures;
 mod jobs;
-#[expect(
-    dead_code,
-    reason = "the program needs more of it than the fixtures do"
-)]
+#[expect(dead_code, unused_imports, reason = "the program needs more of it")]
 #[path = "../../src/mcp/wire/mod.rs"]
 mod wire;
 

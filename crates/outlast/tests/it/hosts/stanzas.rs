@@ -27,16 +27,16 @@ fn read(name: &str) -> String {
 /// Returns the words of the command that a stanza names.
 fn words(name: &str, place: &str) -> Vec<String> {
     let text = read(name);
-    let document: Value = if name.ends_with(".toml") {
-        toml::from_str(&text).expect("it is TOML")
-    } else {
-        serde_json::from_str(&text).expect("it is JSON")
+    let document: Value = match name.rsplit_once('.') {
+        Some((_, "toml")) => toml::from_str(&text).expect("it is TOML"),
+        Some(_) | None => serde_json::from_str(&text).expect("it is JSON"),
     };
     let server = document.pointer(place).expect("it names our server");
     let lists = [&server["command"], &server["args"]];
-    let words = lists.into_iter().flat_map(|part| match part {
-        Value::Array(words) => words.clone(),
-        word => vec![word.clone()],
+    let words = lists.into_iter().flat_map(|part| {
+        part.as_array()
+            .cloned()
+            .unwrap_or_else(|| vec![part.clone()])
     });
     let words = words.filter_map(|word| word.as_str().map(str::to_owned));
     words.collect()
