@@ -98,6 +98,9 @@ pub fn fix(step: &str, errno: i32) -> &'static str {
     const ENOSPC: i32 = 28;
     const ENOSYS: i32 = 38;
     const ELOOP: i32 = 40;
+    const ENOENT: i32 = 2;
+    const ENOTSOCK: i32 = 88;
+    const ECONNREFUSED: i32 = 111;
     match (step.split(':').next().unwrap_or_default(), errno) {
         ("namespaces", EPERM | EACCES) => {
             "let users make namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0` or \
@@ -116,6 +119,10 @@ pub fn fix(step: &str, errno: i32) -> &'static str {
             "run it as an ordinary user, or put the directory on a file system that can be \
              mapped (ext4, btrfs, xfs)"
         }
+        ("proxy", ENOENT | ENOTSOCK | ECONNREFUSED) => {
+            "start the proxy, and name its socket as `sandbox.proxy` in the configuration"
+        }
+        ("proxy", EACCES) => "let the run connect: `chmod 666` the proxy's socket",
         ("open", ELOOP) => "a link stands where a directory was: look at who changes the path",
         (_, ENOSYS) => "use Linux 5.12 or newer",
         _ => "see `outlast doctor`, or run it with `--sandbox host`, where nothing contains it",

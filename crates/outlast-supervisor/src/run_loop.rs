@@ -380,7 +380,7 @@ impl RunLoop {
     }
 
     fn look(&mut self) -> Tree {
-        let tree = Tree::look(&self.runs_dir, self.init());
+        let tree = Tree::look(&self.runs_dir, &self.ours());
         if self.life.has_ended() {
             self.leftovers_seen = self.leftovers_seen.max(tree.processes.len() as u64);
         }
@@ -419,7 +419,7 @@ impl RunLoop {
         self.drain();
         self.output.trim_all();
         let now = clock::monotonic_ms();
-        let tree = Tree::look(&self.runs_dir, self.init());
+        let tree = Tree::look(&self.runs_dir, &self.ours());
         self.leftovers_seen = 0;
         let (leftovers, leftovers_more) = tree.leftovers(summary::masker(&self.owned).as_ref());
         let unkillable = if outcome.is_given_up {

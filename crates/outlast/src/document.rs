@@ -5,14 +5,17 @@
     reason = "the names of the fields are those of the documents"
 )]
 
-use crate::config::{Config, Setting};
+use crate::{
+    config::{Config, Setting},
+    sandbox,
+};
 use outlast_lib::{
     Cancelled, Damage, Gap, GcReport, Matched, OutputPage, Record, Reindexed as Made, RunId,
     ShortRecord, Status,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// Runs: the answer of `ps` and of `wait`.
 #[derive(Serialize)]
@@ -214,6 +217,7 @@ pub(crate) struct Configuration<'a> {
     serve: Option<Serve>,
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<serde_json::Map<String, Value>>,
+    sandbox: BTreeMap<&'static str, String>,
 }
 
 /// What is configured for `outlast serve`.
@@ -248,6 +252,10 @@ impl<'a> Configuration<'a> {
                     .map(|(name, value)| (name.to_owned(), value))
                     .collect()
             }),
+            sandbox: sandbox::KEYS
+                .into_iter()
+                .map(|key| (key, config.sandbox.value(key)))
+                .collect(),
         }
     }
 }

@@ -5,16 +5,19 @@
 
 mod cgroup;
 mod check;
+mod forward;
 mod git;
 mod harden;
 mod launcher;
 mod limits;
 mod mounts;
+mod probe;
 mod protected;
 mod shown;
 mod trees;
 
 pub(crate) use launcher::contain;
+pub use probe::{ProbeError, probe, probe_limits};
 
 use crate::platform::poll::{self, Watch};
 use crate::platform::spawn::{self, Exec};
@@ -25,7 +28,9 @@ use outlast_journal::limits::{
     CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES, CONTROL_LINE_BYTES_MAX,
 };
 use outlast_journal::policy::{self, Policy, Report};
-use outlast_journal::{Containment, Failure, Guarantee, Posture, ProcessRef, RunId, names};
+use outlast_journal::{
+    Containment, Failure, Guarantee, Network, Posture, ProcessRef, RunId, names,
+};
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -52,6 +57,8 @@ pub(crate) struct Contain<'a> {
 pub(crate) struct Contained {
     /// Process 1 in there, by its number here.
     pub(crate) init: i32,
+    /// What leads to allowed hosts, by its number here: ours too.
+    pub(crate) helper: Option<ProcessRef>,
     /// The command, by its number here.
     pub(crate) main: ProcessRef,
     /// What was bound.
@@ -103,18 +110,26 @@ impl Contain<'_> {
                 },
             )) => {
                 let children = process::children(init);
-                let main = children.first().copied().and_then(process::current);
+                // Ours was made before the command.
+                let is_forwarded = matches!(self.containment.network, Network::Allow(_));
+                let (helper, main) = match children.as_slice() {
+                    [helper, main, ..] if is_forwarded => (process::current(*helper), Some(*main)),
+                    [main, ..] => (None, Some(*main)),
+                    [] => (None, None),
+                };
+                let main = main.and_then(process::current);
                 // Now the command may be reaped: its number outside is known.
                 platform::file::write(&reports.socket, b"g").ok();
                 Ok(Contained {
                     init,
+                    helper,
                     main: main.unwrap_or(ProcessRef {
                         pid: init,
                         start_ticks: process::start_ticks(init).unwrap_or(0),
                     }),
                     posture: posture(
                         self.containment,
-                        [holds, limits.guarantees()].concat(),
+                        &[holds, limits.guarantees()].concat(),
                         (protected, notice),
                         &limits,
                     ),
@@ -288,7 +303,7 @@ fn broken(step: &str, errno: i32) -> Refused {
 
 fn posture(
     asked: &Containment,
-    holds: Vec<Guarantee>,
+    holds: &[Guarantee],
     (protected, notice): (Vec<String>, Option<String>),
     limits: &Bound,
 ) -> Posture {

@@ -83,6 +83,18 @@ impl RunLoop {
         Ok(())
     }
 
+    /// Processes in a contained run that are none of its own.
+    pub(super) fn ours(&self) -> Vec<i32> {
+        let Some(contained) = &self.contained else {
+            return Vec::new();
+        };
+        let helper = contained
+            .helper
+            .filter(|helper| crate::process::is_alive(*helper));
+        let helper = helper.map(|helper| helper.pid);
+        std::iter::once(contained.init).chain(helper).collect()
+    }
+
     /// Process 1 of a contained run: ours, and none of the run's own.
     pub(super) fn init(&self) -> Option<i32> {
         self.contained.as_ref().map(|contained| contained.init)

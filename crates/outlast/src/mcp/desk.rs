@@ -9,6 +9,7 @@ use crate::{
     failure::{Failure, exit},
     look::clean,
     policy::Rules,
+    sandbox::Sandbox,
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
@@ -162,6 +163,17 @@ impl Desk {
         let root = self.surroundings.store().map_err(|error| failed(&error))?;
         let store = Store::open(&root, config.limits).map_err(|error| failed(&error))?;
         Ok((store, config.rules))
+    }
+
+    /// Returns what the configuration says of containment.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the configuration does.
+    pub(super) fn sandbox(&self) -> Result<Sandbox, Failure> {
+        let config = Config::load(self.surroundings.config());
+        let config = config.map_err(|error| Failure::new(&error, exit::ERROR))?;
+        Ok(config.sandbox)
     }
 
     /// Returns what a model is told at first: what goes on here, and what ended unseen.

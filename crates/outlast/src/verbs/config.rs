@@ -5,7 +5,7 @@ use crate::{
     document::Configuration,
     failure::{Stop, exit},
     look::pad,
-    policy,
+    policy, sandbox,
     surface::Surface,
 };
 
@@ -54,6 +54,11 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
                 .iter()
                 .map(|(name, value)| format!("{}= {value}", pad(name, NAME_COLUMNS))),
         );
+    }
+    lines.extend([String::new(), format!("[{}]", sandbox::TABLE)]);
+    for key in sandbox::KEYS {
+        let value = config.sandbox.value(key);
+        lines.push(format!("{}= {value}", pad(key, NAME_COLUMNS)));
     }
     lines.push(String::new());
     surface.screen.print(&lines.join("\n"))?;

@@ -21,6 +21,8 @@ mod cli_run;
 mod contain_escape;
 mod contain_ground;
 mod contain_honest;
+mod contain_life;
+mod contain_network;
 mod contain_told;
 mod contain_use;
 mod hosts;
