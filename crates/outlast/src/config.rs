@@ -338,6 +338,9 @@ impl Advice for ConfigError {
         match self {
             Self::Read { .. } => "make it readable for you, or remove it".to_owned(),
             Self::Form { .. } => "mend the line, or remove the file".to_owned(),
+            Self::Key { key, .. } if key.starts_with("serve.") => {
+                format!("the table [{}] may have {}", SERVE.0, SERVE.1)
+            }
             Self::Key { key, .. } if key.starts_with("policy.") => {
                 format!(
                     "the table [{}] may have {}",
@@ -351,9 +354,7 @@ impl Advice for ConfigError {
             }
             Self::Key { .. } => {
                 let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-                let (serve, key) = SERVE;
-                let names = names.join(", ");
-                format!("the table [{TABLE}] may have {names}, and [{serve}] {key}")
+                format!("the table [{TABLE}] may have {}", names.join(", "))
             }
             Self::Value { form, .. } => format!("write {form}"),
         }

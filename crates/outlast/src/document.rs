@@ -214,8 +214,16 @@ pub(crate) struct Configuration<'a> {
     store: String,
     limits: Limits<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    serve: Option<Serve>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<serde_json::Map<String, Value>>,
     sandbox: BTreeMap<&'static str, String>,
+}
+
+/// What is configured for `outlast serve`.
+#[derive(Serialize)]
+struct Serve {
+    port: u16,
 }
 
 /// Limits by name, in the order in which they are shown.
@@ -237,6 +245,7 @@ impl<'a> Configuration<'a> {
             is_there: config.is_there,
             store: store.to_string_lossy().into_owned(),
             limits: Limits(settings),
+            serve: config.serve_port.map(|port| Serve { port }),
             policy: config.rules.as_ref().map(|rules| {
                 let settings = rules.settings().into_iter();
                 settings

@@ -40,6 +40,11 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
             pad(setting.name, NAME_COLUMNS)
         ));
     }
+    if let Some(port) = config.serve_port {
+        lines.push(String::new());
+        lines.push("[serve]".to_owned());
+        lines.push(format!("{}= {port}", pad("port", NAME_COLUMNS)));
+    }
     if let Some(rules) = &config.rules {
         lines.push(String::new());
         lines.push(format!("[{}]", policy::TABLE));
