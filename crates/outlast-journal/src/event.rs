@@ -86,6 +86,8 @@ pub enum StopCause {
     Host,
     /// It waited for a place for as long as it may.
     QueueLimit,
+    /// It used more memory than it may.
+    MemoryLimit,
 }
 
 impl StopCause {
@@ -99,6 +101,7 @@ impl StopCause {
             Self::Session => "session",
             Self::Host => "host",
             Self::QueueLimit => "limit:queue",
+            Self::MemoryLimit => "limit:memory",
         }
     }
 
@@ -107,7 +110,7 @@ impl StopCause {
         match self {
             Self::Cancel | Self::Idle | Self::Session | Self::Host => Status::Cancelled,
             Self::Timeout | Self::Deadline => Status::TimedOut,
-            Self::QueueLimit => Status::Failed,
+            Self::QueueLimit | Self::MemoryLimit => Status::Failed,
         }
     }
 }
@@ -211,6 +214,9 @@ pub struct End {
     /// Processes that could not be killed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unkillable: Vec<i32>,
+    /// Names that would be protected, were absent at the start of a contained run, and are there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub appeared: Vec<String>,
     /// Why it could not start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -242,6 +248,7 @@ impl End {
             leftovers_more: 0,
             runs_inside: Vec::new(),
             unkillable: Vec::new(),
+            appeared: Vec::new(),
             failure: None,
         }
     }

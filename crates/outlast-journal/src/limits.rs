@@ -88,6 +88,10 @@ pub const CONTROL_LINE_BYTES_MAX: usize = 4 << 10;
 pub const SEND_BYTES_MAX: usize = 16 << 10;
 /// Connections that one supervisor serves at once; more are closed at once.
 pub const CONNECTIONS_MAX: usize = 128;
+/// Subscribers among them, so that those who cancel or send always find room.
+pub const SUBSCRIBERS_MAX: usize = 112;
+/// How often a reader looks itself for whom a supervisor has no room, in milliseconds.
+pub const CROWDED_LOOK_MS: u64 = 1_000;
 /// Buffer between the output pipe and the log, in bytes, on the stack.
 pub const PIPE_BUFFER_BYTES: usize = 16 << 10;
 /// Least time between two hints that output came, in milliseconds: 25 a second look live.
@@ -205,6 +209,8 @@ pub const PROTECTED_REPOSITORIES_MAX: usize = 32;
 pub const HTTP_CONNECTIONS_MAX: usize = 256;
 /// Connections over the limit that are told so at once; more are closed without a word.
 pub const HTTP_REFUSALS_MAX: usize = 64;
+/// Requests of one HTTP server that only look, answered at once: a disk does no more.
+pub const HTTP_LOOKS_MAX: usize = 16;
 /// Body of one HTTP request, in bytes: a command text of 4 MiB does not fit, a script does.
 pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
 /// Bodies that one HTTP server holds at once, in bytes; more wait to be read.
@@ -214,7 +220,7 @@ pub const HTTP_HEAD_BYTES_MAX: usize = 64 << 10;
 /// How long an HTTP client may take to send a head, or stay idle before one, in milliseconds.
 pub const HTTP_HEAD_MS: u64 = 10_000;
 /// How long an HTTP client may take to send a body, in milliseconds: 4 MiB on a slow line.
-pub const HTTP_BODY_MS: u64 = 30_000;
+pub const HTTP_BODY_MS: u64 = 20_000;
 /// How long an HTTP client may leave an answer unread, in milliseconds.
 pub const HTTP_WRITE_MS: u64 = 10_000;
 /// How often an HTTP stream shows that it is alive, in milliseconds: proxies give up after 30 s.
@@ -239,3 +245,24 @@ pub const PATTERNS_MAX: usize = 256;
 pub const PATTERN_CHARS_MAX: usize = 256;
 /// Patterns that a refusal names: enough to see what would do.
 pub const PATTERNS_NAMED_MAX: usize = 8;
+/// What is read of one file of git, in bytes: of a configuration, its beginning.
+pub const GIT_FILE_BYTES_MAX: u64 = 64 << 10;
+/// How often memory is looked at where no cgroup bounds it, in milliseconds: a few percent of a
+/// processor at most.
+pub const MEMORY_LOOK_MS: u64 = 200;
+/// Least memory that a contained run may be bound to, in bytes: below it nothing starts.
+pub const CONTAINED_MEMORY_BYTES_MIN: u64 = 16 << 20;
+/// One message of a host, in bytes: a command of 4 MiB whose every second character is escaped.
+pub const FRAME_BYTES_MAX: usize = 8 << 20;
+/// How deep lists and objects may stand in a message of a host: tools know three.
+pub const FRAME_DEPTH_MAX: usize = 100;
+/// Values in one message of a host: bounds what it becomes in memory, about 100 bytes each.
+pub const FRAME_VALUES_MAX: usize = 65_536;
+/// Requests of one host that are worked on at once, in bytes of their messages: 1,024 small ones.
+pub const REQUESTS_BYTES_MAX: usize = 32 << 20;
+/// What one request counts for at least, in bytes.
+pub const REQUEST_BYTES_MIN: usize = 32 << 10;
+/// How long a request waits for room, in milliseconds; then it is told that there is none.
+pub const REQUEST_ROOM_MS: u64 = 1_000;
+/// Answers that wait for a host to read them, in bytes; beyond it the host is not read either.
+pub const UNREAD_BYTES_MAX: usize = 1 << 20;

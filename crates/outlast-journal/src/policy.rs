@@ -21,8 +21,16 @@ pub struct Policy {
     pub shown: Vec<String>,
     /// Files in there that hold keys: covered, so that they cannot be read.
     pub covered: Vec<String>,
+    /// Repository of the workspace, where that is a linked worktree: canonical.
+    pub repository: Option<String>,
+    /// Configuration of git for the private home.
+    pub git_identity: Option<String>,
     /// Process id of the supervisor, without which the launcher must not go on.
     pub supervisor: i32,
+    /// Whether the launcher waits for a byte before it starts anything.
+    pub waits: bool,
+    /// Most processes, its own included, where the launcher is to bound them.
+    pub pids_max: Option<u64>,
     /// Bytes that each private directory for temporary files may hold.
     pub temporary_bytes_max: u64,
 }

@@ -264,6 +264,9 @@ pub struct Posture {
     /// Names below the workspace that are read-only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
+    /// Names that would be protected, were absent at the start, and are there at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub appeared: Vec<String>,
     /// Its limits, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, LimitBound>,
@@ -290,6 +293,7 @@ impl Posture {
             mount: None,
             image: None,
             protected: Vec::new(),
+            appeared: Vec::new(),
             limits: BTreeMap::new(),
             guarantees: Vec::new(),
             missing: Vec::new(),

@@ -262,12 +262,7 @@ impl Record {
             leftovers,
             runs_inside: end.map(|end| end.runs_inside.clone()).unwrap_or_default(),
             unkillable: end.map(|end| end.unkillable.clone()).unwrap_or_default(),
-            posture: state
-                .started
-                .as_ref()
-                .and_then(|started| started.posture.as_deref())
-                .unwrap_or(&spec.posture)
-                .clone(),
+            posture: posture(spec, state),
             origin: spec.origin.clone(),
             usage: end.and_then(|end| end.usage),
             timeout_secs: spec.timeout_ms.map(seconds),
@@ -320,6 +315,17 @@ impl Record {
             Some(_) | None => 126,
         }
     }
+}
+
+/// What was bound, else what was asked for, with what is known of it at the end.
+fn posture(spec: &Spec, state: &State) -> Posture {
+    let started = state.started.as_ref();
+    let bound = started.and_then(|started| started.posture.as_deref());
+    let mut posture = bound.unwrap_or(&spec.posture).clone();
+    if let Some(end) = state.end.as_deref() {
+        posture.appeared.clone_from(&end.appeared);
+    }
+    posture
 }
 
 fn output_record(state: &State, live: &Live) -> OutputRecord {

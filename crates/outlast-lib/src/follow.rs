@@ -3,7 +3,7 @@
 use crate::subscribe::{self, News, Subscription};
 use crate::{ReadError, Store, WaitError, wait};
 use outlast_journal::mask::Masker;
-use outlast_journal::{Gap, RunId, names};
+use outlast_journal::{Gap, RunId, limits, names};
 use outlast_supervisor::clock;
 use std::fs::{self, File};
 use std::io;
@@ -118,17 +118,26 @@ impl Follow<'_> {
                 Some(subscription) => subscription.news() == News::Over,
                 None => true,
             };
+            let mut is_crowded = false;
             if is_over {
                 // Output that came before the end is in the log before the end is written.
                 self.is_last_look = self.store.record(&self.id)?.status.is_ended();
                 if self.is_last_look {
                     continue;
                 }
-                self.subscription = Subscription::open(&self.dir, true);
+                let last = self.subscription.take();
+                is_crowded = last.is_some_and(|last| !last.was_served());
+                if !is_crowded {
+                    self.subscription = Subscription::open(&self.dir, true);
+                }
             }
-            // With nobody to hear from, the supervisor is leaving or just coming up.
-            let blind = self.subscription.is_none();
-            let look = blind.then_some(LOOK_MS);
+            // With nobody to hear from, the supervisor is leaving or just coming up, or has no
+            // room for us.
+            let look = match (&self.subscription, is_crowded) {
+                (Some(_), _) => None,
+                (None, false) => Some(LOOK_MS),
+                (None, true) => Some(limits::CROWDED_LOOK_MS),
+            };
             let first = [look, self.mark_ms].into_iter().flatten().min();
             let until = first.map(|ms| clock::monotonic_ms() + ms);
             let listening: Vec<&Subscription> = self.subscription.iter().collect();

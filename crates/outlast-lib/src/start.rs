@@ -25,11 +25,10 @@ use outlast_journal::{
     Checked, CommandLine, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status, Survives,
     limits, mask, mask::Masker, text,
 };
-use outlast_supervisor::launch::{self, Launch, LaunchError, Supervisor};
+use outlast_supervisor::launch::{LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio};
 use serde_json::json;
 use std::ffi::OsString;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 /// What a start gave.
@@ -86,17 +85,15 @@ impl Store {
                 });
             }
         }
-        let checked = request.check(self.limits(), clock::now())?;
+        let mut checked = request.check(self.limits(), clock::now())?;
         if request.lifetime == Lifetime::Session && request.holder.is_none() {
             return Err(StartError::NoHolder);
         }
-        let bound = match containment::workspace(self, request)? {
-            None => None,
-            Some(containment) => Some(Request {
-                containment: Some(containment),
-                ..request.clone()
-            }),
-        };
+        let contained = containment::workspace(self, request, &mut checked.notices)?;
+        let bound = contained.map(|containment| Request {
+            containment: Some(containment),
+            ..request.clone()
+        });
         let request = bound.as_ref().unwrap_or(request);
         let key = match &request.idempotency_key {
             Some(key) => Some(self.key_of(key, request, &checked)?),
@@ -468,22 +465,6 @@ fn cut_command(command: &str) -> String {
     let shown = command.get(..kept).unwrap_or_default();
     let (all, cut) = (command.len(), command.len() - kept);
     format!("{shown}…[truncated: {kept} of {all} bytes shown; {cut} elided]…")
-}
-
-impl Birth {
-    fn launch(
-        &self,
-        supervisor: Supervisor,
-        environment: &[(OsString, OsString)],
-    ) -> Result<Answer, LaunchError> {
-        supervisor.launch(&Launch {
-            words: &self.words,
-            environment,
-            lock: self.lock.as_fd(),
-            ticket: self.ticket.as_ref().map(AsFd::as_fd),
-            places: &launch::borrowed(&self.places),
-        })
-    }
 }
 
 /// Returns the project of a directory: the nearest folder above it that holds `.git`, else itself.

@@ -71,6 +71,11 @@ impl Subscription {
         }
     }
 
+    /// Returns whether the supervisor has answered: one that has no room hangs up without.
+    pub(crate) fn was_served(&self) -> bool {
+        self.has_answer
+    }
+
     /// Returns what is polled for news.
     pub(crate) fn poll_fd(&self) -> PollFd<'_> {
         PollFd::new(&self.stream, PollFlags::IN)

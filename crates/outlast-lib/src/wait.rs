@@ -6,7 +6,7 @@
 use crate::matcher::Matcher;
 use crate::subscribe::{self, News, Subscription};
 use crate::{Advice, ReadError, Store};
-use outlast_journal::{RunId, Spec, Status};
+use outlast_journal::{RunId, Spec, Status, limits};
 use outlast_supervisor::clock;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -221,8 +221,12 @@ impl Store {
         if status.is_ended() || !is_over {
             return Ok(status);
         }
+        let subscription = run.subscription.take();
+        if subscription.is_some_and(|subscription| !subscription.was_served()) {
+            // It lives and has no room for us: we look ourselves, before long.
+            return Ok(status);
+        }
         // The socket of a dying process may close a moment before its lock is free.
-        run.subscription = None;
         let give_up_at = clock::monotonic_ms() + LEAVING_MS;
         loop {
             let status = self.record(&run.id)?.status;
@@ -252,7 +256,7 @@ impl Store {
         // Without a subscription there is nobody to hear from: look again before long.
         let blind = live()
             .any(|run| run.subscription.is_none())
-            .then_some(now + LEAVING_MS);
+            .then_some(now + limits::CROWDED_LOOK_MS);
         let until = [until, mark, blind].into_iter().flatten().min();
         let subscriptions: Vec<&Subscription> =
             live().filter_map(|run| run.subscription.as_ref()).collect();

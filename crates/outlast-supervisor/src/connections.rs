@@ -118,12 +118,16 @@ impl Connections {
             }
         }
         let mut cancels = Vec::new();
+        let listens = |one: &Connection| matches!(one.role, Role::Subscriber { .. });
+        let mut listeners = self.open.iter().filter(|one| listens(one)).count();
         for connection in &mut self.open {
             let was_new = connection.role == Role::New;
             connection.read();
-            connection.take_asks(now, self.had_stdin, &mut cancels);
+            let has_room = listeners < limits::SUBSCRIBERS_MAX;
+            connection.take_asks(now, (self.had_stdin, has_room), &mut cancels);
             // Who comes after the end was told would wait for it as long as leftovers live.
-            let listens = matches!(connection.role, Role::Subscriber { .. });
+            let listens = listens(connection);
+            listeners += usize::from(was_new && listens);
             if was_new && listens && self.has_ended {
                 connection.send_hint(HINT_ENDED);
             }
@@ -199,7 +203,14 @@ impl Connection {
     }
 
     /// Acts on each whole message; a closed connection's last words still count.
-    fn take_asks(&mut self, now: u64, had_stdin: bool, cancels: &mut Vec<CancelAsked>) {
+    ///
+    /// A subscriber for whom there is no room is closed without an answer.
+    fn take_asks(
+        &mut self,
+        now: u64,
+        (had_stdin, has_room): (bool, bool),
+        cancels: &mut Vec<CancelAsked>,
+    ) {
         while self.role == Role::New {
             let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else {
                 return;
@@ -218,6 +229,10 @@ impl Connection {
                         grace_ms,
                         by,
                     });
+                }
+                Ok(Ask::Subscribe { .. }) if !has_room => {
+                    self.role = Role::Cancels;
+                    self.is_closed = true;
                 }
                 Ok(Ask::Subscribe { output }) => {
                     self.answer(&Answer::ok());

@@ -64,6 +64,17 @@ pub fn current(pid: i32) -> Option<ProcessRef> {
     })
 }
 
+/// Returns the memory of a process that no file backs, and what it shares, in bytes.
+pub(crate) fn memory_bytes(pid: i32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
+        kib.unwrap_or(0) * 1_024
+    };
+    field("RssAnon:") + field("RssShmem:") + field("VmSwap:")
+}
+
 /// Returns the parent of a process.
 pub fn parent(pid: i32) -> Option<i32> {
     stat(pid).map(|stat| stat.parent)

@@ -74,6 +74,11 @@ impl RunLoop {
                 .idle_ttl_ms
                 .map(|ms| main.started_ms.saturating_add(ms)),
             sync: Some(main.started_ms + limits::SYNC_AFTER_MS),
+            memory: main
+                .contained
+                .as_ref()
+                .and_then(|contained| contained.limits.watched_memory_bytes)
+                .map(|_| main.started_ms),
             ..Timers::default()
         };
         let deadline = match spec.deadline {
@@ -293,6 +298,9 @@ impl RunLoop {
             self.owned.connections.hint(HINT_OUTPUT, true);
             self.hinted_ms = now;
         }
+        if take_due(&mut self.timers.memory, now) {
+            self.watch_memory(now)?;
+        }
         if take_due(&mut self.timers.sync, now) && !self.owned.journal.is_synced() {
             self.owned.journal.sync();
         }
@@ -433,6 +441,10 @@ impl RunLoop {
             leftovers_more,
             runs_inside: tree.runs(),
             unkillable,
+            appeared: self
+                .contained
+                .as_ref()
+                .map_or_else(Vec::new, |contained| contained.appeared()),
             ..End::new(
                 outcome.status,
                 outcome.ended_by,

@@ -23,6 +23,15 @@ pub(crate) fn of(outcome: &Outcome, output: &OutputLog, owned: &Owned, elapsed_m
     if by == StopCause::Deadline.ended_by() {
         return "timed out: its deadline passed".to_owned();
     }
+    if by == StopCause::MemoryLimit.ended_by() {
+        let contained = owned.spec.containment.as_ref();
+        let most = contained.and_then(|asked| asked.memory_bytes_max);
+        let most = most.map(|bytes| format!(" of {} MiB", bytes >> 20));
+        return format!(
+            "out of memory: it used its limit{}",
+            most.unwrap_or_default()
+        );
+    }
     match by {
         "cancel" => "cancelled".to_owned(),
         "idle" => "cancelled: nobody read it for its idle time".to_owned(),

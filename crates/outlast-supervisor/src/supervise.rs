@@ -200,6 +200,7 @@ fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
         }
         Some(containment) => {
             let contain = Contain {
+                run: &owned.spec.id,
                 containment,
                 argv,
                 cwd,
@@ -249,7 +250,8 @@ fn end_unstarted(owned: &mut Owned, cause: StopCause) -> io::Result<()> {
         | StopCause::Deadline
         | StopCause::Idle
         | StopCause::Session
-        | StopCause::Host => "stopped while it waited for a place",
+        | StopCause::Host
+        | StopCause::MemoryLimit => "stopped while it waited for a place",
     };
     let end = End::new(cause.status(), cause.ended_by(), summary.to_owned());
     finish_unstarted(owned, end)?;

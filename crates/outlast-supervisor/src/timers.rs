@@ -22,6 +22,8 @@ pub(crate) struct Timers {
     pub(crate) idle: Due,
     /// When subscribers may be told of output again.
     pub(crate) hint: Due,
+    /// When the memory of a contained run is looked at.
+    pub(crate) memory: Due,
     /// When the journal is synced if nothing else happens before.
     pub(crate) sync: Due,
 }
@@ -37,6 +39,7 @@ impl Timers {
             self.give_up,
             self.idle,
             self.hint,
+            self.memory,
             self.sync,
             other,
         ];

@@ -152,6 +152,7 @@ fn an_answer_is_one_line_and_read_back() {
         ok: false,
         code: Some("store_full".to_owned()),
         message: Some("no\nroom".to_owned()),
+        hint: Some("h".to_owned()),
         errno: Some(28),
         done: Some(true),
         leftovers_stopped: Some(2),
@@ -173,7 +174,7 @@ fn an_answer_is_one_line_and_read_back() {
         ),
         (
             full,
-            r#"{"v":1,"ok":false,"code":"store_full","message":"no\nroom","errno":28,"done":true,"leftovers_stopped":2,"accepted_bytes":0,"queued":false}"#,
+            r#"{"v":1,"ok":false,"code":"store_full","message":"no\nroom","errno":28,"hint":"h","done":true,"leftovers_stopped":2,"accepted_bytes":0,"queued":false}"#,
         ),
     ] {
         assert_eq!(answer.to_bytes(), format!("{line}\n").into_bytes());

@@ -226,6 +226,12 @@ fn each_cause_has_its_word_and_its_state() {
             "limit:queue",
             Status::Failed,
         ),
+        (
+            StopCause::MemoryLimit,
+            "memory_limit",
+            "limit:memory",
+            Status::Failed,
+        ),
     ] {
         assert_eq!(serde_json::to_value(cause).unwrap(), word);
         assert_eq!(cause.ended_by(), ended_by);

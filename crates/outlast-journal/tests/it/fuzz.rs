@@ -90,6 +90,7 @@ fn stop() -> impl Strategy<Value = Stop> {
         StopCause::Session,
         StopCause::Host,
         StopCause::QueueLimit,
+        StopCause::MemoryLimit,
     ]);
     (cause, any::<u64>(), option::of(text())).prop_map(|(cause, grace_ms, by)| Stop {
         cause,

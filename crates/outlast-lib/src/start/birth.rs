@@ -2,10 +2,14 @@
 
 use super::{StartError, ancestry::Parent, discard, keys, pools, private_dirs};
 use crate::Store;
+use outlast_journal::control::Answer;
 use outlast_journal::{Checked, Pool, Queue, Request, RunId, Shell, Spec, Timestamp, names};
+use outlast_supervisor::launch::{self, Launch, LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio, lock, places};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 /// A birth; dropped before the run is shown, it leaves nothing behind.
@@ -178,6 +182,21 @@ impl Birth {
         self.is_shown = true;
         fault::point("shown");
         Ok(())
+    }
+
+    /// Hands the run to its supervisor and waits for the answer.
+    pub(super) fn launch(
+        &self,
+        supervisor: Supervisor,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Answer, LaunchError> {
+        supervisor.launch(&Launch {
+            words: &self.words,
+            environment,
+            lock: self.lock.as_fd(),
+            ticket: self.ticket.as_ref().map(AsFd::as_fd),
+            places: &launch::borrowed(&self.places),
+        })
     }
 
     /// Takes back the link of a key whose run is not to be.

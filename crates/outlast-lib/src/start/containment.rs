@@ -4,7 +4,7 @@
 use super::StartError;
 use super::ancestry::Parent;
 use crate::{Advice, Store};
-use outlast_journal::{Containment, Network, Posture, Request, RunId, Tier};
+use outlast_journal::{Containment, Network, Posture, Request, RunId, Tier, limits};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -25,6 +25,7 @@ const NEVER: [&str; 3] = ["dev", "proc", "sys"];
 pub(super) fn workspace(
     store: &Store,
     request: &Request,
+    notices: &mut Vec<String>,
 ) -> Result<Option<Containment>, ContainError> {
     let asked = request.containment.as_ref();
     let Some(asked) = asked.filter(|asked| asked.tier != Tier::FullAccess) else {
@@ -49,8 +50,16 @@ pub(super) fn workspace(
         let why = "its path is not UTF-8";
         return Err(ContainError::Workspace { path, why });
     };
+    let memory_bytes_max = asked.memory_bytes_max.map(|asked| {
+        let least = limits::CONTAINED_MEMORY_BYTES_MIN;
+        if asked < least {
+            notices.push(format!("memory of {asked} bytes was set to {least} bytes"));
+        }
+        asked.max(least)
+    });
     Ok(Some(Containment {
         workspace,
+        memory_bytes_max,
         ..asked.clone()
     }))
 }
@@ -195,7 +204,7 @@ impl Advice for ContainError {
             Self::AboveParent { .. } => "tier_above_parent",
             Self::StopCommand => "stop_command_outside",
             Self::NoProxy => "proxy_missing",
-            Self::Failed { .. } => FAILED,
+            Self::Failed { .. } => "containment_failed",
         }
     }
 

@@ -87,6 +87,11 @@ fn is_handed_in(request: &Request, name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
+    // The supervisor finds the point to die at in the environment of its run.
+    #[cfg(debug_assertions)]
+    if name == outlast_supervisor::fault::VARIABLE {
+        return true;
+    }
     if request.secret_env.iter().any(|secret| secret == name) {
         return true;
     }

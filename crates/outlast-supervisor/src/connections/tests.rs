@@ -108,20 +108,37 @@ fn what_is_no_message_is_answered_and_what_floods_is_dropped() {
 }
 
 #[test]
-fn no_more_clients_are_served_than_the_limit_says() {
+fn no_more_clients_are_served_than_the_limit_says_and_listeners_leave_room_for_a_cancel() {
     let home = Home::new();
     let mut connections = Connections::bind(&home.work()).unwrap();
     let subscribe = Ask::Subscribe { output: false };
     let mut clients = Vec::new();
     // The kernel queues as many as are not accepted yet, so they come in two groups.
     for _ in 0..2 {
-        for _ in 0..limits::CONNECTIONS_MAX / 2 {
+        for _ in 0..limits::SUBSCRIBERS_MAX / 2 {
             clients.push(ask(&home.work(), &subscribe));
         }
         connections.serve(0);
     }
+    let no_room = ask(&home.work(), &subscribe);
+    let cancel = Ask::Cancel {
+        cause: StopCause::Cancel,
+        grace_ms: None,
+        by: None,
+    };
+    let cancelling = ask(&home.work(), &cancel);
+    assert_eq!(connections.serve(0).len(), 1);
+    assert!(is_closed(&no_room));
+    assert_eq!(said(&cancelling), ok());
+    assert!(clients.iter().all(|client| said(client) == ok()));
+
+    let silent = limits::CONNECTIONS_MAX - limits::SUBSCRIBERS_MAX - 1;
+    let silent: Vec<_> = (0..silent)
+        .map(|_| client::connect(&home.work()).unwrap())
+        .collect();
+    connections.serve(0);
     let one_more = client::connect(&home.work()).unwrap();
     connections.serve(0);
     assert!(is_closed(&one_more));
-    assert!(clients.iter().all(|client| said(client) == ok()));
+    assert!(silent.iter().all(|client| said(client).is_empty()));
 }

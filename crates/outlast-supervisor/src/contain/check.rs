@@ -117,11 +117,19 @@ fn is_powerless(status: &str) -> bool {
 
 /// Every mount that can be written is in memory, a device, or of the workspace.
 fn writes_inside_only(policy: &Policy, mounts: &[Mount<'_>]) -> bool {
-    let workspace = written(&policy.containment.workspace);
     let is_edit = policy.containment.tier != Tier::ReadOnly;
+    let own = [
+        Some(&policy.containment.workspace),
+        policy.repository.as_ref(),
+    ];
+    let own: Vec<String> = own
+        .into_iter()
+        .flatten()
+        .map(|path| written(path))
+        .collect();
     let is_inside = |path: &str| {
-        let rest = path.strip_prefix(&workspace);
-        is_edit && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let mut rests = own.iter().filter_map(|own| path.strip_prefix(own.as_str()));
+        is_edit && rests.any(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let is_device = |path: &str| {
         let name = path.strip_prefix("/dev/");
@@ -155,10 +163,14 @@ fn hides_homes(policy: &Policy, mounts: &[Mount<'_>]) -> bool {
         .is_none_or(|home| is_memory(mounts, home))
 }
 
-/// The user is none that the host's files belong to, but for the one who started the run.
+/// The user is not the one whom the files of the system belong to.
+///
+/// Root of a user namespace is 0 there and a plain user of the host; no test from inside can tell
+/// its own map from that of root, but the passwords of the system can.
 fn is_nobody(map: &str) -> bool {
     let mut fields = map.split_ascii_whitespace().skip(1);
-    fields.next().is_some_and(|outside| outside != "0")
+    let is_other = fields.next().is_some_and(|outside| outside != "0");
+    is_other || fs::File::open("/etc/shadow").is_err()
 }
 
 #[cfg(test)]

@@ -32,7 +32,13 @@ pub(super) fn harden(policy: &Policy) -> Result<Option<Notice>, Broken> {
     let notice = step("landlock", restrict_paths(policy))?;
     step("capabilities", confine::drop_capabilities())?;
     for filter in filters()? {
-        step("seccomp", apply_filter(&filter).map_err(io::Error::other))?;
+        let set = apply_filter(&filter).map_err(|error| match error {
+            seccompiler::Error::Seccomp(error) | seccompiler::Error::Prctl(error) => error,
+            other @ (seccompiler::Error::Backend(_)
+            | seccompiler::Error::EmptyFilter
+            | seccompiler::Error::ThreadSync(_)) => io::Error::other(other),
+        });
+        step("seccomp", set)?;
     }
     Ok(notice)
 }
@@ -70,6 +76,7 @@ fn landlock(policy: &Policy) -> Result<RulesetStatus, RulesetError> {
     writable.extend(policy.home.as_ref().map(PathBuf::from));
     if policy.containment.tier != Tier::ReadOnly {
         writable.push(PathBuf::from(&policy.containment.workspace));
+        writable.extend(policy.repository.as_ref().map(PathBuf::from));
     }
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)

@@ -91,12 +91,18 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
         return step("parent", Err(io::ErrorKind::NotFound.into()));
     }
     step("core", confine::leave_no_core())?;
+    if policy.waits {
+        // Until it is counted, nothing that it starts would be.
+        step("limits", platform::file::read(status, &mut [0]))?;
+    }
     let (user, group) = confine::own_ids();
     let network = match policy.containment.network {
         Network::None | Network::Allow(_) => confine::OWN_NETWORK,
         Network::Full => 0,
     };
-    let bound = if user == 0 {
+    // Root of a user namespace has no more of the host than the user that it is there.
+    let is_root = user == 0 && step("users", is_among_all_users())?;
+    let bound = if is_root {
         let bound = trees::collect(&policy)?;
         let userns = map_users()?;
         for tree in &bound {
@@ -130,6 +136,13 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
         }
         None => init(&policy, &environment, bound, status),
     }
+}
+
+/// Whether this process is in the namespace of all users.
+fn is_among_all_users() -> io::Result<bool> {
+    let map = std::fs::read_to_string("/proc/self/uid_map")?;
+    let fields: Vec<&str> = map.split_ascii_whitespace().collect();
+    Ok(fields == ["0", "0", "4294967295"])
 }
 
 /// Makes a user namespace whose users are none of the host's, and returns it.
@@ -220,6 +233,9 @@ fn bind(policy: &Policy, bound: Vec<trees::Tree>, status: &OwnedFd) -> Result<ch
     }
     let cwd = Path::new(&policy.cwd);
     step("directory", std::env::set_current_dir(cwd))?;
+    if let Some(most) = policy.pids_max {
+        step("limits", confine::bound_processes(most))?;
+    }
     let notice = harden::harden(policy)?;
     step("descriptors", confine::close_at_exec_from(3))?;
     // A change of users has cleared it.
@@ -258,7 +274,7 @@ fn execute(policy: &Policy, environment: &[u8]) -> Result<Result<i32, Failure>, 
     let Some(pid) = step("exec", confine::fork(false))? else {
         confine::begin_session();
         let (index, error) = confine::exec(&paths, &argv, &environment);
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let index = i32::try_from(index).unwrap_or(i32::MAX);
         let mut message = [0; 8];
         message[..4].copy_from_slice(&index.to_ne_bytes());
         message[4..].copy_from_slice(&error.raw_os_error().unwrap_or(0).to_ne_bytes());
@@ -271,9 +287,13 @@ fn execute(policy: &Policy, environment: &[u8]) -> Result<Result<i32, Failure>, 
     if read == 0 {
         return Ok(Ok(pid));
     }
-    let [a, b, c, d, e, f, g, h] = message;
-    let index = u32::from_ne_bytes([a, b, c, d]) as usize;
-    let error = io::Error::from_raw_os_error(i32::from_ne_bytes([e, f, g, h]));
+    let number = |at: usize| {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(&message[at..at + 4]);
+        i32::from_ne_bytes(bytes)
+    };
+    let index = usize::try_from(number(0)).unwrap_or(usize::MAX);
+    let error = io::Error::from_raw_os_error(number(4));
     Ok(Err(command.failure_of(&paths, index, &error)))
 }
 

@@ -3,9 +3,12 @@
 //! Here is the supervisor's side: it makes the policy, starts the launcher and
 //! hears from it what holds and, later, how the command ended.
 
+mod cgroup;
 mod check;
+mod git;
 mod harden;
 mod launcher;
+mod limits;
 mod mounts;
 mod protected;
 mod shown;
@@ -17,14 +20,18 @@ use crate::platform::poll::{self, Watch};
 use crate::platform::spawn::{self, Exec};
 use crate::platform::{self, confine};
 use crate::{clock, launch, process};
+use limits::Bound;
+use outlast_journal::limits::{
+    CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES, CONTROL_LINE_BYTES_MAX,
+};
 use outlast_journal::policy::{self, Policy, Report};
-use outlast_journal::{Containment, Failure, Guarantee, Posture, ProcessRef, limits, names};
+use outlast_journal::{Containment, Failure, Guarantee, Posture, ProcessRef, RunId, names};
 use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The code of a run that cannot be contained as asked.
 pub(crate) const FAILED: &str = "containment_failed";
@@ -33,6 +40,7 @@ const NATIVE: &str = "native";
 
 /// What is to be contained.
 pub(crate) struct Contain<'a> {
+    pub(crate) run: &'a RunId,
     pub(crate) containment: &'a Containment,
     pub(crate) argv: &'a [String],
     pub(crate) cwd: &'a str,
@@ -48,6 +56,10 @@ pub(crate) struct Contained {
     pub(crate) main: ProcessRef,
     /// What was bound.
     pub(crate) posture: Posture,
+    /// Names that would be protected and were absent.
+    absent: Vec<PathBuf>,
+    /// What bounds it.
+    pub(crate) limits: Bound,
     /// Where process 1 says more.
     pub(crate) reports: Reports,
 }
@@ -67,7 +79,11 @@ impl Contain<'_> {
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
     ) -> Result<Contained, Refused> {
-        let begun = self.spawn(stdin, output);
+        let absent = protected::absent(Path::new(&self.containment.workspace));
+        let limits = Bound::bind(self.containment, self.run).map_err(|(name, error)| {
+            broken(&format!("limit: {name}"), error.raw_os_error().unwrap_or(0))
+        })?;
+        let begun = self.spawn(stdin, output, &limits);
         let (launcher, socket) =
             begun.map_err(|error| broken("launcher", error.raw_os_error().unwrap_or(0)))?;
         let mut reports = Reports::new(socket);
@@ -96,7 +112,14 @@ impl Contain<'_> {
                         pid: init,
                         start_ticks: process::start_ticks(init).unwrap_or(0),
                     }),
-                    posture: posture(self.containment, &holds, protected, notice),
+                    posture: posture(
+                        self.containment,
+                        [holds, limits.guarantees()].concat(),
+                        (protected, notice),
+                        &limits,
+                    ),
+                    absent,
+                    limits,
                     reports,
                 })
             }
@@ -136,8 +159,9 @@ impl Contain<'_> {
         &self,
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
+        limits: &Bound,
     ) -> io::Result<(i32, UnixStream)> {
-        let policy = self.policy()?;
+        let policy = self.policy(limits)?;
         let (ours, theirs) = UnixStream::pair()?;
         let exec = Exec {
             paths: &[c"/proc/self/exe".to_owned()],
@@ -158,11 +182,19 @@ impl Contain<'_> {
             ..exec
         };
         let pid = spawn::spawn(&exec).map_err(|(_, error)| error)?;
+        if limits.has_groups() {
+            let taken = limits.take(pid);
+            if taken.is_err() {
+                end_all();
+            }
+            taken?;
+            platform::file::write(&ours, b"g")?;
+        }
         Ok((pid, ours))
     }
 
     /// Returns a file in memory with the policy and the environment.
-    fn policy(&self) -> io::Result<OwnedFd> {
+    fn policy(&self, limits: &Bound) -> io::Result<OwnedFd> {
         let workspace = Path::new(&self.containment.workspace);
         let home = launch::variable(self.environment, "HOME")
             .and_then(|home| fs::canonicalize(home).ok())
@@ -178,9 +210,13 @@ impl Contain<'_> {
                 .iter()
                 .filter_map(|path| text(path))
                 .collect(),
+            repository: git::repository(workspace).as_deref().and_then(text),
+            git_identity: home.as_deref().and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
+            waits: limits.has_groups(),
+            pids_max: limits.pids_max,
             supervisor: platform::process::own_pid(),
-            temporary_bytes_max: limits::CONTAINED_TEMPORARY_BYTES,
+            temporary_bytes_max: CONTAINED_TEMPORARY_BYTES,
         };
         let mut bytes = serde_json::to_vec(&policy).map_err(io::Error::other)?;
         bytes.push(b'\n');
@@ -197,10 +233,26 @@ impl Contain<'_> {
     }
 }
 
+impl Contained {
+    /// Returns the names that were absent at the start and are there now, as paths of the
+    /// workspace.
+    pub(crate) fn appeared(&self) -> Vec<String> {
+        let workspace = self.posture.root.as_deref().unwrap_or_default();
+        let there = self
+            .absent
+            .iter()
+            .filter(|path| fs::symlink_metadata(path).is_ok());
+        there
+            .filter_map(|path| path.strip_prefix(workspace).ok())
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
 /// Hears the launcher until the command executes, and returns process 1 with that report; else
 /// what was said, if anything was.
 fn hear_start(reports: &mut Reports) -> Result<(i32, Report), Option<Report>> {
-    let give_up_at = clock::monotonic_ms() + limits::CONTAIN_SETUP_MS;
+    let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
     let (mut init, mut running) = (None, None);
     loop {
         match reports.next(give_up_at) {
@@ -236,9 +288,9 @@ fn broken(step: &str, errno: i32) -> Refused {
 
 fn posture(
     asked: &Containment,
-    holds: &[Guarantee],
-    protected: Vec<String>,
-    notice: Option<String>,
+    holds: Vec<Guarantee>,
+    (protected, notice): (Vec<String>, Option<String>),
+    limits: &Bound,
 ) -> Posture {
     let missing = asked
         .wanted()
@@ -247,8 +299,9 @@ fn posture(
     Posture {
         backend: Some(NATIVE.to_owned()),
         protected,
-        guarantees: holds.iter().map(ToString::to_string).collect(),
+        limits: limits.told.clone(),
         missing: missing.map(|one| one.to_string()).collect(),
+        guarantees: holds.iter().map(ToString::to_string).collect(),
         fallback_notice: notice,
         ..Posture::asked(asked)
     }
@@ -288,7 +341,7 @@ impl Reports {
             }
             let mut buffer = [0; 1_024];
             let read = platform::file::read(&self.socket, &mut buffer).ok()?;
-            if read == 0 || self.read.len() > limits::CONTROL_LINE_BYTES_MAX * 4 {
+            if read == 0 || self.read.len() > CONTROL_LINE_BYTES_MAX * 4 {
                 self.is_over = true;
                 return None;
             }

@@ -6,7 +6,7 @@ use super::trees::Tree;
 use crate::platform::mount::{self, NO_DEVICES, NO_SETUID, READ_ONLY};
 use outlast_journal::policy::Policy;
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -72,6 +72,10 @@ pub(super) fn mount(policy: &Policy, trees: Vec<Tree>) -> Result<(), Broken> {
     if let Some(home) = &policy.home {
         step("home", make_point(Path::new(home), true))?;
         memory(home, 0o700, policy.temporary_bytes_max)?;
+        if let Some(text) = &policy.git_identity {
+            let written = write_file(&Path::new(home).join(".gitconfig"), text);
+            step("home: git", written)?;
+        }
     }
     for tree in trees {
         put(&tree)?;
@@ -143,6 +147,12 @@ fn put(tree: &Tree) -> Result<(), Broken> {
     let placed =
         make_point(&tree.at, tree.is_dir).and_then(|()| mount::place(&tree.mount, &tree.at));
     step(&format!("place: {name}"), placed)
+}
+
+fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
 }
 
 /// Makes something to mount on, where nothing is.

@@ -43,14 +43,13 @@ pub(super) fn of(workspace: &Path, git: Git) -> Vec<Pinned> {
     let own = workspace.join(".git");
     match git {
         Git::Write => {}
-        Git::Read => add(own, true),
         Git::Commit if own.is_dir() => {
             for name in OF_GIT {
                 add(own.join(name), true);
             }
         }
         // The file of a linked worktree says where its repository is.
-        Git::Commit => add(own, true),
+        Git::Commit | Git::Read => add(own, true),
     }
     for name in NAMES {
         add(workspace.join(name), true);
@@ -61,6 +60,34 @@ pub(super) fn of(workspace: &Path, git: Git) -> Vec<Pinned> {
         }
     }
     with_parents(workspace, pinned)
+}
+
+/// Returns the names of a workspace that would be protected and are not there.
+pub(super) fn absent(workspace: &Path) -> Vec<PathBuf> {
+    let own = workspace.join(".git");
+    // Without a repository its parts are not missing one by one.
+    let parts = OF_GIT.iter().filter(|_| own.is_dir());
+    let parts = parts.map(|name| own.join(name));
+    let names = NAMES.iter().map(|name| workspace.join(name));
+    let all = names.chain([own.clone()]).chain(parts);
+    all.filter(|path| fs::symlink_metadata(path).is_err())
+        .collect()
+}
+
+/// Returns what stays as it is of the repository of a linked worktree.
+pub(super) fn of_repository(repository: &Path, git: Git) -> Vec<Pinned> {
+    let whole = Pinned {
+        path: repository.to_owned(),
+        is_read_only: git == Git::Read,
+    };
+    let parts = OF_GIT.iter().filter(|_| git == Git::Commit);
+    let parts = parts.map(|name| repository.join(name));
+    let parts = parts.filter(|path| fs::symlink_metadata(path).is_ok());
+    let parts = parts.map(|path| Pinned {
+        path,
+        is_read_only: true,
+    });
+    std::iter::once(whole).chain(parts).collect()
 }
 
 /// Puts before each path the directories between it and the workspace, so that none of them can

@@ -5,7 +5,7 @@ use super::launcher::{Broken, step};
 use super::protected;
 use crate::platform::mount;
 use outlast_journal::policy::Policy;
-use outlast_journal::{Network, Tier};
+use outlast_journal::{Git, Network, Tier};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -32,6 +32,12 @@ pub(super) fn collect(policy: &Policy) -> Result<Vec<Tree>, Broken> {
     step("open", add(&mut trees, workspace, is_read_only))?;
     if !is_read_only {
         for one in protected::of(workspace, asked.git) {
+            add_if_there(&mut trees, &one.path, one.is_read_only)?;
+        }
+    }
+    if let Some(repository) = &policy.repository {
+        let git = if is_read_only { Git::Read } else { asked.git };
+        for one in protected::of_repository(Path::new(repository), git) {
             add_if_there(&mut trees, &one.path, one.is_read_only)?;
         }
     }

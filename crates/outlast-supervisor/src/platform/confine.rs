@@ -171,6 +171,16 @@ pub(crate) fn leave_no_core() -> io::Result<()> {
     super::check(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) }).map(drop)
 }
 
+/// Bounds the processes of this user in this user namespace.
+pub(crate) fn bound_processes(most: u64) -> io::Result<()> {
+    let most = libc::rlimit {
+        rlim_cur: most,
+        rlim_max: most,
+    };
+    // SAFETY: the structure lives through the call.
+    super::check(unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const most) }).map(drop)
+}
+
 /// Takes a descriptor that the parent put at this number, closed by exec from now on.
 pub(crate) fn take_descriptor(number: libc::c_int) -> io::Result<OwnedFd> {
     /// Above all numbers that a parent hands down.

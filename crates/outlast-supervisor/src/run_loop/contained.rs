@@ -3,7 +3,8 @@
 use super::RunLoop;
 use crate::platform::process::Reaped;
 use outlast_journal::policy::Report;
-use outlast_journal::{MainExit, Usage};
+use outlast_journal::{MainExit, StopCause, Usage, limits};
+use std::io;
 use std::os::fd::BorrowedFd;
 
 impl RunLoop {
@@ -27,7 +28,9 @@ impl RunLoop {
                     cpu_ms,
                     peak_rss_bytes: rss_bytes,
                 };
-                return self.take_main_exit(status);
+                let exit = self.take_main_exit(status);
+                self.note_memory(exit.as_ref());
+                return exit;
             }
         }
         None
@@ -40,7 +43,44 @@ impl RunLoop {
         let heard = self.hear_reports();
         self.usage.cpu_ms = self.usage.cpu_ms.max(reaped.cpu_ms);
         self.usage.peak_rss_bytes = self.usage.peak_rss_bytes.max(reaped.rss_bytes);
-        heard.or_else(|| self.take_main_exit(libc::SIGKILL))
+        heard.or_else(|| {
+            let exit = self.take_main_exit(libc::SIGKILL);
+            self.note_memory(exit.as_ref());
+            exit
+        })
+    }
+
+    /// Says that a run ended for want of memory, where the kernel killed something of it for
+    /// that and its main process ended by the same signal, or told of it as a shell does.
+    fn note_memory(&mut self, exit: Option<&MainExit>) {
+        const KILLED: i32 = 128 + libc::SIGKILL;
+        let is_killed = exit.is_some_and(|exit| {
+            exit.signal.as_deref() == Some("KILL") || exit.exit_code == Some(KILLED)
+        });
+        let contained = self.contained.as_ref();
+        if is_killed && contained.is_some_and(|contained| contained.limits.was_out_of_memory()) {
+            self.stop(StopCause::MemoryLimit, 0, None).ok();
+        }
+    }
+
+    /// Looks at the memory of a run that no cgroup bounds, and ends one that has too much.
+    pub(super) fn watch_memory(&mut self, now: u64) -> io::Result<()> {
+        let contained = self.contained.as_ref();
+        let Some(most) = contained.and_then(|contained| contained.limits.watched_memory_bytes)
+        else {
+            return Ok(());
+        };
+        let tree = self.look();
+        let used: u64 = tree
+            .processes
+            .iter()
+            .map(|process| crate::process::memory_bytes(process.pid))
+            .sum();
+        if used > most {
+            return self.stop(StopCause::MemoryLimit, 0, None);
+        }
+        self.timers.memory = Some(now + limits::MEMORY_LOOK_MS);
+        Ok(())
     }
 
     /// Process 1 of a contained run: ours, and none of the run's own.

@@ -172,6 +172,37 @@ fn every_field_of_a_record_is_explained() {
     }
 }
 
+/// Names of the parts of a record in the description of the API, where they are others.
+const DESCRIBED_AS: &[(&str, &str)] = &[
+    ("Record", "Run"),
+    ("OutputRecord", "Output"),
+    ("LeftoverRecord", "Leftover"),
+];
+
+#[test]
+fn the_api_describes_the_fields_of_a_record_and_no_others() {
+    let description = page("openapi.json");
+    let description: serde_json::Value = serde_json::from_str(&description).unwrap();
+    for (file, names) in RECORDS {
+        let source = source(&format!("outlast-journal/src/{file}"));
+        for name in *names {
+            let other = DESCRIBED_AS.iter().find(|(known, _)| known == name);
+            let schema = other.map_or(*name, |(_, schema)| schema);
+            let known = &description["components"]["schemas"][schema]["properties"];
+            let known = known
+                .as_object()
+                .unwrap_or_else(|| panic!("no schema {schema}"));
+            let known: BTreeSet<&str> = known.keys().map(String::as_str).collect();
+            let fields = fields(&source, name).into_iter();
+            let fields = fields.map(|field| match (*name, field) {
+                ("Event", "kind") => "type",
+                (_, field) => field,
+            });
+            assert_eq!(known, fields.collect(), "{name}");
+        }
+    }
+}
+
 #[test]
 fn every_file_of_a_store_is_explained() {
     let source = source("outlast-journal/src/names.rs");

@@ -6,12 +6,17 @@ use super::{
 };
 use crate::{
     failure::{Failure, exit},
+    policy::Policy,
     surroundings::Surroundings,
 };
 use http_body_util::{Full, combinators::BoxBody};
 use hyper::{Request, Response, body::Bytes};
 use outlast_lib::Store;
-use std::{convert::Infallible, path::PathBuf, sync::Arc};
+use std::{
+    convert::Infallible,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Where requests of MCP are answered.
@@ -56,6 +61,19 @@ impl Endpoint {
     /// Fails as the configuration and `Store::open` do.
     pub(crate) fn open(&self) -> Result<Store, Failure> {
         self.desk.open()
+    }
+
+    /// Returns the rules for a start in `cwd`, with those of the server's project.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the configuration or the file of a project cannot be used.
+    pub(crate) fn policy(&self, cwd: &Path) -> Result<Policy, Failure> {
+        let (_, rules) = self.desk.open_with_rules()?;
+        let (here, there) = (self.project(), outlast_lib::project(cwd));
+        let projects = [Path::new(&here), Path::new(&there)];
+        let policy = Policy::of(rules.as_ref(), &projects);
+        policy.map_err(|error| Failure::new(&error, exit::ERROR))
     }
 
     /// Returns the project's root.

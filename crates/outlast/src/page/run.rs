@@ -42,6 +42,7 @@ impl Page<'_> {
             ("time", self.times(look)),
             ("limits", self.limits(look)),
             ("posture", self.posture()),
+            ("appeared", appeared(self.record).unwrap_or_default()),
             ("survives", self.survives()),
             ("ends", self.ends()),
             ("reads", self.reads()),
@@ -334,6 +335,18 @@ impl Page<'_> {
             }
         }
     }
+}
+
+/// Returns what is to be said of names that could not be protected since they were absent.
+pub(crate) fn appeared(record: &Record) -> Option<String> {
+    let names = &record.posture.appeared;
+    if names.is_empty() {
+        return None;
+    }
+    let names = clean(&names.join(", "));
+    Some(format!(
+        "{names}: not there before, and other programs obey it; look before you trust it"
+    ))
 }
 
 #[expect(

@@ -7,7 +7,8 @@ use super::{
     metrics::{self, Meters},
     reply::{self, Reply},
     routes::{self, Act, Found, Verb},
-    stream, work,
+    stream,
+    work::{Span, Workers},
 };
 use crate::{
     failure::{Failure, exit},
@@ -33,8 +34,7 @@ pub(super) struct App {
     pub(super) mcp: Endpoint,
     room: Room,
     pub(super) meters: Meters,
-    /// Cancelled when the server is to end.
-    pub(super) stop: CancellationToken,
+    pub(super) workers: Workers,
 }
 
 impl App {
@@ -56,7 +56,7 @@ impl App {
             mcp,
             room: Room::new(),
             meters: Meters::default(),
-            stop,
+            workers: Workers::new(stop),
         })
     }
 
@@ -95,7 +95,8 @@ impl App {
             }
             Verb::Metrics => {
                 let app = Arc::clone(self);
-                let page = work::on_thread(&self.stop, move |_| metrics::page(&app)).await??;
+                let page = self.workers.run(Span::Short, move |_| metrics::page(&app));
+                let page = page.await??;
                 let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
                 Ok(reply::whole(StatusCode::OK, text, page.into_bytes()))
             }
@@ -143,8 +144,9 @@ impl App {
         held: Held,
     ) -> Result<Reply, Failure> {
         let app = Arc::clone(self);
-        let waits = api::may_wait(act, &head).then(|| self.meters.waits.open());
-        let answered = work::on_thread(&self.stop, move |interrupt| {
+        let span = api::span(act, &head);
+        let waits = api::is_wait(act, span).then(|| self.meters.waits.open());
+        let answered = self.workers.run(span, move |interrupt| {
             let asked = api::Asked {
                 id: id.as_deref(),
                 head: &head,

@@ -32,7 +32,8 @@ pub(super) async fn serve(stream: TcpStream, app: &Arc<App>, stop: &Cancellation
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(limits::HTTP_HEAD_MS))
-        .max_buf_size(limits::HTTP_HEAD_BYTES_MAX);
+        .max_buf_size(2 * limits::HTTP_HEAD_BYTES_MAX)
+        .max_header_size(limits::HTTP_HEAD_BYTES_MAX);
     let io = TokioIo::new(Impatient::new(stream));
     let mut connection = pin!(builder.serve_connection(io, service));
     tokio::select! {

@@ -1,6 +1,7 @@
 //! Takes connections, a bounded number at once, and lets them end in a bounded time.
 
 use super::{app::App, connection};
+use crate::failure::{Failure, exit};
 use outlast_lib::limits;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -18,19 +19,11 @@ const RETRY_MS: u64 = 100;
 /// How long somebody who is told that there is no room may take to read it, in milliseconds.
 const REFUSAL_MS: u64 = 1_000;
 
-/// What somebody is told for whom there is no room.
-const NO_ROOM: &str = concat!(
-    "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n",
-    "connection: close\r\ncontent-length: 150\r\n\r\n",
-    r#"{"error":{"code":"too_many_connections","message":"256 connections are open, which is "#,
-    r#"the limit","hint":"close some, or try again in a moment"}}"#,
-    "      "
-);
-
 /// Serves connections until `stop` is cancelled, then lets them finish for `HTTP_LEAVE_MS`.
 pub(super) async fn serve(listener: TcpListener, app: Arc<App>, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(limits::HTTP_CONNECTIONS_MAX));
     let refusals = Arc::new(Semaphore::new(limits::HTTP_REFUSALS_MAX));
+    let refusal: Arc<[u8]> = refusal().into();
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -54,8 +47,9 @@ pub(super) async fn serve(listener: TcpListener, app: Arc<App>, stop: Cancellati
             app.meters.refused.add();
             // Whoever cannot even be told is let go.
             if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+                let refusal = Arc::clone(&refusal);
                 connections.spawn(async move {
-                    turn_away(stream).await;
+                    turn_away(stream, &refusal).await;
                     drop(place);
                 });
             }
@@ -68,10 +62,29 @@ pub(super) async fn serve(listener: TcpListener, app: Arc<App>, stop: Cancellati
     connections.shutdown().await;
 }
 
+/// Returns what somebody is told for whom there is no room.
+fn refusal() -> Vec<u8> {
+    let most = limits::HTTP_CONNECTIONS_MAX;
+    let failure = Failure::plain(
+        "too_many_connections",
+        format!("{most} connections are open, which is the limit"),
+        "close some, or try again in a moment",
+        exit::ERROR,
+    );
+    let body = serde_json::to_string(&failure.document());
+    let body = body.expect("our documents have texts as keys");
+    let length = body.len();
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
+         connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    answer.into_bytes()
+}
+
 /// Tells somebody that there is no room, and hears them out so that the answer arrives.
-async fn turn_away(mut stream: TcpStream) {
+async fn turn_away(mut stream: TcpStream, refusal: &[u8]) {
     let tell = async {
-        stream.write_all(NO_ROOM.as_bytes()).await?;
+        stream.write_all(refusal).await?;
         stream.shutdown().await?;
         let mut unread = [0; 1_024];
         while stream.read(&mut unread).await? > 0 {}
@@ -79,6 +92,3 @@ async fn turn_away(mut stream: TcpStream) {
     };
     timeout(Duration::from_millis(REFUSAL_MS), tell).await.ok();
 }
-
-#[cfg(test)]
-mod tests;

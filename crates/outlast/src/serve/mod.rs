@@ -12,6 +12,8 @@ mod connection;
 mod gate;
 mod listener;
 mod metrics;
+#[cfg(test)]
+mod openapi;
 mod query;
 mod reply;
 mod routes;
@@ -53,7 +55,7 @@ pub(crate) fn serve(surface: &mut Surface, arguments: ServeArguments) -> Result<
     raise_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(limits::HTTP_CONNECTIONS_MAX + SHORT_CALLS_MAX)
+        .max_blocking_threads(limits::HTTP_CONNECTIONS_MAX + limits::WATCHES_MAX + SHORT_CALLS_MAX)
         .build()
         .map_err(|error| cannot_listen(&settings, &error))?;
     let stop = CancellationToken::new();

@@ -29,7 +29,7 @@ pub(super) fn status_of(failure: &Failure) -> StatusCode {
         | "not_utf8" | "too_long" | "empty_command" | "environment_name" | "unknown_signal"
         | "deadline_passed" | "header_twice" | "body_broken" => StatusCode::BAD_REQUEST,
         "token_missing" | "token_wrong" => StatusCode::UNAUTHORIZED,
-        "host_refused" | "origin_refused" => StatusCode::FORBIDDEN,
+        "host_refused" | "origin_refused" | "policy_denied" => StatusCode::FORBIDDEN,
         "no_such_run" | "no_route" => StatusCode::NOT_FOUND,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
         "body_too_slow" => StatusCode::REQUEST_TIMEOUT,

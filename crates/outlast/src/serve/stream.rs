@@ -8,7 +8,7 @@ use super::{
     app::App,
     query,
     reply::{self, Reply},
-    work,
+    work::Span,
 };
 use crate::failure::{Failure, exit};
 use http_body_util::{BodyExt, Empty};
@@ -73,7 +73,7 @@ pub(super) async fn answer(app: &Arc<App>, head: &Parts, typed: String) -> Resul
         loop {
             since = heard.page.next_seq;
             let is_last = heard.has_ended && !heard.page.more;
-            if sender.send(written(&heard)).await.is_err() || is_last || app.stop.is_cancelled() {
+            if sender.send(written(&heard)).await.is_err() || is_last || app.workers.is_over() {
                 break;
             }
             let next = tokio::select! {
@@ -107,7 +107,12 @@ async fn hear(
     timeout_ms: u64,
 ) -> Result<(RunId, Heard), Failure> {
     let here = Arc::clone(app);
-    let heard = work::on_thread(&app.stop, move |interrupt| {
+    let span = if timeout_ms > 0 {
+        Span::Long
+    } else {
+        Span::Short
+    };
+    let heard = app.workers.run(span, move |interrupt| {
         let store = here.mcp.open()?;
         let id = match wanted {
             Wanted::Id(id) => id,

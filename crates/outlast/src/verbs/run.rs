@@ -6,7 +6,7 @@ use crate::{
     cli::RunArguments,
     failure::{Failure, Stop, exit},
     interrupt::Interrupt,
-    page::list::left_behind,
+    page::{list::left_behind, run::appeared},
     screen::talk,
     surface::{Surface, here, read_failure, short_id, tell_of_ends},
     verdict::state_words,
@@ -176,6 +176,9 @@ impl Wait<'_> {
         };
         if !is_plain {
             talk(&format!("note: {}", state_words(record)));
+        }
+        if let Some(appeared) = appeared(record) {
+            talk(&format!("note: {appeared}"));
         }
         if let Some(left) = left_behind(record, &self.short_id()) {
             talk(&format!("note: {left}"));

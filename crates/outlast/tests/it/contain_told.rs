@@ -255,3 +255,88 @@ fn children_of_supervisor(id: &str) -> Vec<i32> {
     found.remove(0);
     found
 }
+
+/// What bounds a run is said, and holds.
+#[test]
+fn processes_beyond_a_limit_are_not_made() {
+    for who in Who::all() {
+        let ground = Contained::new(who);
+        let text = "for i in $(seq 40); do sleep 60 & done 2>/dev/null; jobs -p | wc -l";
+        let output = ground.run(&["--sandbox", "edit", "--pids", "12"], text);
+        let made: Vec<u32> = output
+            .stdout
+            .split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        let runs = ground.json(&["ps", "-a", "--json"]);
+        let posture = &runs["runs"][0]["posture"];
+        assert_eq!(posture["limits"]["pids"]["value"], 12, "{posture:#}");
+        assert!(
+            posture["guarantees"]
+                .as_array()
+                .is_some_and(|held| held.contains(&json!("pids_limit")))
+        );
+        let id = runs["runs"][0]["id"].as_str().expect("an id").to_owned();
+        let left = ground.json(&["show", "--json", &id])["leftovers"].clone();
+        let left = left.as_array().map_or(0, Vec::len);
+        assert!(left <= 12, "{who:?}: {left} are left, {made:?}");
+    }
+}
+
+#[test]
+fn a_run_that_uses_up_its_memory_is_told_so() {
+    for who in Who::all() {
+        let ground = Contained::new(who);
+        let hog = format!(
+            "exec {} -c 'x = [bytearray(1 << 20) for _ in range(4096)]; import time; time.sleep(60)'",
+            crate::contain_ground::PYTHON
+        );
+        let output = ground.run(&["--sandbox", "edit", "--memory", "64MiB"], &hog);
+        assert_eq!(output.code, Some(137), "{who:?}: {output:#?}");
+        let runs = ground.json(&["ps", "-a", "--json"]);
+        let run = &runs["runs"][0];
+        assert_eq!(
+            (&run["status"], &run["ended_by"], &run["signal"]),
+            (&json!("failed"), &json!("limit:memory"), &json!("KILL")),
+            "{run:#}"
+        );
+        assert_eq!(run["summary"], "out of memory: it used its limit of 64 MiB");
+        let limit = &run["posture"]["limits"]["memory"];
+        assert_eq!(limit["value"], 64 << 20);
+        let by = limit["enforced_by"].as_str().expect("a word").to_owned();
+        assert!(
+            ["cgroup1", "cgroup2", "watchdog"].contains(&by.as_str()),
+            "{by}"
+        );
+        let fine = ground.run(&["--sandbox", "edit", "--memory", "64MiB"], "echo fine");
+        assert_eq!(fine.stdout, "fine\n");
+    }
+}
+
+/// A limit that nothing here enforces is a refusal, never a promise.
+#[test]
+fn processors_are_bounded_or_the_run_is_refused() {
+    for who in Who::all() {
+        let ground = Contained::new(who);
+        let words = [
+            "run",
+            "--json",
+            "--sandbox",
+            "edit",
+            "--cpu",
+            "0.5",
+            "--",
+            "true",
+        ];
+        let output = capture(ground.outlast(&words));
+        let document: Value = serde_json::from_str(&output.stdout).expect("a document");
+        if output.code == Some(0) {
+            let limit = &document["posture"]["limits"]["cpu"];
+            assert_eq!(limit["value"], 500, "{document:#}");
+        } else {
+            assert_eq!(document["error"]["code"], "containment_failed");
+            let message = document["error"]["message"].as_str().unwrap_or_default();
+            assert!(message.contains("`limit: cpu`"), "{message}");
+        }
+    }
+}

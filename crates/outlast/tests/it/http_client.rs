@@ -3,7 +3,10 @@
 //! It sends what it is told and nothing of its own, so that a test can send
 //! what no library would.
 
-use crate::case_ground::{BUSY, Ground, SOON};
+use crate::{
+    case_ground::{BUSY, Ground, SOON},
+    http_schema::assert_described,
+};
 use outlast_testkit::eventually_some;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -111,21 +114,18 @@ impl Server {
     /// Opens a connection.
     #[track_caller]
     pub(crate) fn line(&self) -> Line {
-        let stream = TcpStream::connect(self.address).expect("it listens");
-        stream
-            .set_read_timeout(Some(SOON * 2))
-            .expect("it is a socket");
-        Line {
-            reader: BufReader::new(stream),
-        }
+        Line::open(self.address).expect("it listens")
     }
 
-    /// Sends a request on a connection of its own and returns the answer.
+    /// Sends a request on a connection of its own and returns the answer, which must be as the
+    /// API is described.
     #[track_caller]
     pub(crate) fn send(&self, ask: &Ask) -> Answer {
         let mut line = self.line();
         line.send(ask);
-        line.answer()
+        let answer = line.answer();
+        assert_described(ask, &answer);
+        answer
     }
 
     /// Sends a request, which must be answered with 2xx, and returns the document.
@@ -290,6 +290,15 @@ impl Answer {
 }
 
 impl Line {
+    /// Opens a connection to a server that may be gone.
+    pub(crate) fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(SOON * 2))?;
+        Ok(Self {
+            reader: BufReader::new(stream),
+        })
+    }
+
     /// Sends a request.
     pub(crate) fn send(&mut self, ask: &Ask) {
         self.write(&ask.bytes());
@@ -387,6 +396,19 @@ impl Line {
 pub(crate) struct Mcp<'a> {
     pub(crate) server: &'a Server,
     pub(crate) revision: &'a str,
+    /// Whether it says that it knows tasks.
+    pub(crate) has_tasks: bool,
+}
+
+impl<'a> Mcp<'a> {
+    /// Returns a host that knows no tasks.
+    pub(crate) fn new(server: &'a Server, revision: &'a str) -> Self {
+        Self {
+            server,
+            revision,
+            has_tasks: false,
+        }
+    }
 }
 
 #[expect(
@@ -402,10 +424,11 @@ impl Mcp<'_> {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": self.revision,
                 "io.modelcontextprotocol/clientInfo": {"name": "test-host", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": {"extensions": self.extensions()},
             });
         }
-        let name = params["name"].as_str().map(str::to_owned);
+        let name = params["name"].as_str().or(params["taskId"].as_str());
+        let name = name.map(str::to_owned);
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let mut ask = self
             .server
@@ -422,6 +445,14 @@ impl Mcp<'_> {
             }
         }
         ask
+    }
+
+    fn extensions(&self) -> Value {
+        if self.has_tasks {
+            json!({"io.modelcontextprotocol/tasks": {}})
+        } else {
+            json!({})
+        }
     }
 
     /// Sends a request and returns its result.

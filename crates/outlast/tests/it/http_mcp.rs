@@ -15,10 +15,7 @@ fn every_revision_is_served_on_one_endpoint_without_a_session() {
     let ground = Ground::new();
     let server = Server::start(&ground);
     for revision in REVISIONS {
-        let mcp = Mcp {
-            server: &server,
-            revision,
-        };
+        let mcp = Mcp::new(&server, revision);
         if revision == "2026-07-28" {
             let discovered = mcp.result("server/discover", json!({}));
             let versions = discovered["supportedVersions"].as_array().expect("a list");
@@ -54,10 +51,7 @@ fn every_revision_is_served_on_one_endpoint_without_a_session() {
 fn the_tools_are_those_of_stdio() {
     let ground = Ground::new();
     let server = Server::start(&ground);
-    let mcp = Mcp {
-        server: &server,
-        revision: "2025-11-25",
-    };
+    let mcp = Mcp::new(&server, "2025-11-25");
     let mut stdio = Client::open(&ground);
     let of_stdio = stdio.request("tools/list", json!({}))["result"].clone();
     assert_eq!(mcp.result("tools/list", json!({})), of_stdio);
@@ -83,10 +77,7 @@ fn the_tools_are_those_of_stdio() {
 fn headers_of_the_newest_revision_must_say_what_the_body_says() {
     let ground = Ground::new();
     let server = Server::start(&ground);
-    let mcp = Mcp {
-        server: &server,
-        revision: "2026-07-28",
-    };
+    let mcp = Mcp::new(&server, "2026-07-28");
     let ask = mcp.ask(
         "tools/call",
         json!({"name": "background_list", "arguments": {}}),
@@ -121,10 +112,7 @@ fn a_closed_stream_ends_its_wait_and_not_the_run() {
     let gate = ground.gate("go");
     let id = server.run(json!({"command": "read -r _ <go"}));
     for revision in REVISIONS {
-        let mcp = Mcp {
-            server: &server,
-            revision,
-        };
+        let mcp = Mcp::new(&server, revision);
         let mut line = server.line();
         let arguments = json!({"ids": [id], "wait_secs": 45});
         line.send(&mcp.ask(
@@ -149,10 +137,7 @@ fn a_lifetime_that_hangs_on_a_session_is_refused_over_http() {
     let ground = Ground::new();
     let server = Server::start(&ground);
     for revision in REVISIONS {
-        let mcp = Mcp {
-            server: &server,
-            revision,
-        };
+        let mcp = Mcp::new(&server, revision);
         let arguments = json!({"command": "true", "lifetime": "session"});
         let params = json!({"name": "background_run", "arguments": arguments});
         let result = mcp.result("tools/call", params);
@@ -171,10 +156,7 @@ fn a_run_tells_which_host_asked_for_it_over_http() {
     let ground = Ground::new();
     let server = Server::start_with(&ground, &["--session", "nightly"]);
     for (revision, host) in [("2025-11-25", "test-agent"), ("2026-07-28", "test-host")] {
-        let mcp = Mcp {
-            server: &server,
-            revision,
-        };
+        let mcp = Mcp::new(&server, revision);
         let begun = mcp.call("background_run", json!({"command": "true"}));
         let record = ground.ended(begun["id"].as_str().expect("an id"));
         assert_eq!(
@@ -184,4 +166,46 @@ fn a_run_tells_which_host_asked_for_it_over_http() {
     }
     let id = server.run(json!({"command": "true"}));
     assert_eq!(ground.ended(&id)["origin"]["host"], "http");
+}
+
+/// Returns a host that knows tasks.
+fn host(server: &Server) -> Mcp<'_> {
+    Mcp {
+        has_tasks: true,
+        ..Mcp::new(server, "2026-07-28")
+    }
+}
+
+/// Starts a run as a task and returns its id.
+#[track_caller]
+fn begin(server: &Server, command: &str) -> String {
+    let params = json!({"name": "background_run", "arguments": {"command": command}});
+    let task = host(server).result("tools/call", params);
+    assert_eq!(task["resultType"], "task", "{task:#}");
+    task["taskId"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn a_task_of_one_server_is_asked_about_and_cancelled_at_another() {
+    let ground = Ground::new();
+    let (mut first, second) = (Server::start(&ground), Server::start(&ground));
+    let gate = ground.gate("go");
+    let id = begin(&first, "read -r _ <go; echo done; exit 3");
+    let long = begin(&first, "sleep 300");
+    first.kill();
+    let get = |id: &str| host(&second).result("tasks/get", json!({"taskId": id}));
+    assert_eq!(get(&id)["status"], "working");
+    gate.open(1);
+    ground.wait(&id);
+    let task = get(&id);
+    assert_eq!(
+        (&task["status"], &task["result"]["isError"]),
+        (&json!("completed"), &json!(true))
+    );
+    assert_eq!(task["result"]["structuredContent"]["output"], "done\n");
+    host(&second).result("tasks/cancel", json!({"taskId": long}));
+    eventually("the task is cancelled", SOON, || {
+        get(&long)["status"] == "cancelled"
+    });
+    assert_eq!(ground.record(&long)["status"], "cancelled");
 }

@@ -157,6 +157,17 @@ impl Client {
         self.send("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
+    /// Calls a tool with arguments that are written as they are, and returns the whole answer.
+    #[track_caller]
+    pub(crate) fn call_raw(&mut self, tool: &str, arguments: &str) -> Value {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.write(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        ));
+        self.answer(id)
+    }
+
     /// Returns what a tool answered: the same object in both places.
     #[track_caller]
     pub(crate) fn reply(&mut self, id: u64) -> Reply {

@@ -3,12 +3,16 @@
 //! What is served stands behind `Offer`. Nothing here names a run, a store or
 //! a tool, so that other tools can be put on the same wire.
 
+mod frames;
 mod http;
+mod judge;
+mod misfit;
 mod offer;
 mod progress;
 mod resources;
 mod roots;
 mod server;
+mod skim;
 mod stdio;
 mod tasks;
 mod watches;

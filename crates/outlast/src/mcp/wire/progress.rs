@@ -7,7 +7,7 @@ use rmcp::{
     service::RequestContext,
 };
 use std::{convert::Infallible, future::pending, time::Duration};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, timeout};
 
 /// Where the progress of one call is told.
 pub(super) struct Progress {
@@ -31,12 +31,11 @@ impl Progress {
         };
         let begun = Instant::now();
         let period = Duration::from_millis(limits::PROGRESS_MS);
-        let mut ticks = interval_at(begun + period, period);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_heard = true;
         while is_heard {
-            let now = ticks.tick().await;
-            let secs = now.duration_since(begun).as_secs();
+            // From one notice to the next: a clock that ticks would make up for a late one.
+            timeout(period, pending::<()>()).await.ok();
+            let secs = begun.elapsed().as_secs();
             let news = ProgressNotificationParam::new(token.clone(), begun.elapsed().as_secs_f64())
                 .with_message(format!("waiting for {secs} s"));
             is_heard = peer.notify_progress(news).await.is_ok();

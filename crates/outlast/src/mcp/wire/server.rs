@@ -4,7 +4,7 @@
 //! connection that ends, let go of a wait; no run hears of it.
 
 use super::{
-    http,
+    http, misfit,
     offer::{Call, Caller, Listener, Offer, Reply, RequestError},
     progress::Progress,
     resources,
@@ -16,12 +16,13 @@ use outlast_lib::limits;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, DiscoverResult,
-        ErrorCode, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
-        InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-        Tool as Definition, UnsubscribeRequestParams, UpdateTaskParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest,
+        CustomResult, DiscoverResult, ErrorCode, GetTaskParams, GetTaskResult, Implementation,
+        InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        SubscribeRequestParams, SubscriptionFilter, Tool as Definition, UnsubscribeRequestParams,
+        UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -274,6 +275,14 @@ impl<O: Offer> ServerHandler for Server<O> {
         let caller = self.caller(&context).await;
         self.ask(move |offer| offer.cancel_task(&caller, &request.task_id))
             .await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(misfit::error(&request))
     }
 
     async fn list_resources(

@@ -1,6 +1,10 @@
 //! Stdio: one host on two pipes, until it hangs up or dies.
 
-use super::{offer::Offer, server::Server};
+use super::{
+    frames::{Ends, Frames},
+    offer::Offer,
+    server::Server,
+};
 use outlast_lib::{Advice, limits};
 use rmcp::{
     service::{ServerInitializeError, serve_server_with_ct},
@@ -10,7 +14,7 @@ use rustix::process::{PidfdFlags, getppid, pidfd_open};
 use std::{
     future::pending,
     io,
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -34,9 +38,14 @@ pub(crate) async fn serve<O: Offer>(offer: Arc<O>) -> Result<(), SpeechError> {
         reader,
         gone: gone.clone(),
     };
+    let ends = Ends {
+        hung_up: Box::pin(hung_up()),
+        gone: gone.clone(),
+    };
+    let frames = Frames::new(reader, writer, ends);
     let server = Server::new(offer);
     let serving = async {
-        match serve_server_with_ct(server, (reader, writer), gone.clone()).await {
+        match serve_server_with_ct(server, frames, gone.clone()).await {
             Ok(running) => {
                 // How the loop ended does not matter: it has.
                 running.waiting().await.ok();
@@ -95,6 +104,22 @@ async fn parent_gone() {
         Some(pidfd) => wait_readable(&pidfd).await,
         None => pending().await,
     }
+}
+
+/// Returns when the other side has closed stdin; never where that cannot be watched.
+async fn hung_up() {
+    let stdin = io::stdin().as_fd().try_clone_to_owned().ok();
+    let Some(stdin) = stdin.and_then(watch) else {
+        return pending().await;
+    };
+    while let Ok(mut news) = stdin.readable().await {
+        if news.ready().is_read_closed() {
+            return;
+        }
+        // There is something to read, which somebody else does.
+        news.clear_ready();
+    }
+    pending::<()>().await;
 }
 
 #[expect(

@@ -12,13 +12,13 @@ use outlast_lib::{CancelError, CancelQuery, RunId, SendError};
 use serde::Serialize;
 
 /// Arguments of a send.
-pub(in crate::serve) const SEND: [&str; 2] = ["text", "eof"];
+pub(super) const SEND: [&str; 2] = ["text", "eof"];
 
 /// Arguments of a cancel.
-pub(in crate::serve) const CANCEL: [&str; 3] = ["now", "grace_secs", "by"];
+pub(super) const CANCEL: [&str; 3] = ["now", "grace_secs", "by"];
 
 /// Arguments of an acknowledgement.
-pub(in crate::serve) const ACKNOWLEDGE: [&str; 2] = ["ids", "session"];
+pub(super) const ACKNOWLEDGE: [&str; 2] = ["ids", "session"];
 
 /// Writes to the stdin of a run.
 pub(super) fn send(call: &Call<'_>) -> Result<Answer, Failure> {

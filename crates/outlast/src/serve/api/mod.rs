@@ -11,6 +11,7 @@ use super::{
     query::{self, Names},
     reply::{self, Reply},
     routes::Act,
+    work::Span,
 };
 use crate::{
     failure::{Failure, exit},
@@ -128,14 +129,50 @@ impl Call<'_> {
     }
 }
 
-/// Returns whether a request may take long because it waits.
-pub(super) fn may_wait(act: Act, head: &Parts) -> bool {
-    let is_asked = || {
-        head.uri
-            .query()
-            .is_some_and(|query| query.contains("wait_secs="))
-    };
-    act == Act::Wait || (act == Act::Events && is_asked())
+/// Returns the path and the arguments of each request with a query, for its description.
+#[cfg(test)]
+pub(super) fn queries() -> [(&'static str, Names); 5] {
+    [
+        ("/api/runs", read::LIST),
+        ("/api/runs/{id}/events", read::EVENTS),
+        ("/api/runs/{id}/output", read::OUTPUT),
+        ("/api/wait", read::WAIT),
+        ("/api/notices", read::NOTICES),
+    ]
+}
+
+/// Returns the schema and the arguments of each body, for its description.
+#[cfg(test)]
+pub(super) fn bodies() -> [(&'static str, &'static [&'static str]); 4] {
+    [
+        ("Start", &start::NAMES),
+        ("Send", &change::SEND),
+        ("Cancel", &change::CANCEL),
+        ("Acknowledge", &change::ACKNOWLEDGE),
+    ]
+}
+
+/// Returns how long a request may take.
+pub(super) fn span(act: Act, head: &Parts) -> Span {
+    match act {
+        Act::List | Act::Show | Act::Output | Act::Notices | Act::Acknowledge | Act::Remove => {
+            Span::Short
+        }
+        Act::Events => {
+            let query = head.uri.query().unwrap_or_default();
+            if query.contains("wait_secs=") {
+                Span::Long
+            } else {
+                Span::Short
+            }
+        }
+        Act::Wait | Act::Start | Act::Send | Act::Cancel => Span::Long,
+    }
+}
+
+/// Returns whether a request counts as one that waits for a run.
+pub(super) fn is_wait(act: Act, span: Span) -> bool {
+    span == Span::Long && matches!(act, Act::Wait | Act::Events)
 }
 
 /// Answers a request.

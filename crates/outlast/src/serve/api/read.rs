@@ -15,7 +15,7 @@ use outlast_lib::{
 use serde::Serialize;
 
 /// Arguments of a list.
-pub(in crate::serve) const LIST: Names = Names {
+pub(super) const LIST: Names = Names {
     texts: &["project", "session", "status"],
     numbers: &["limit"],
     flags: &[],
@@ -23,7 +23,7 @@ pub(in crate::serve) const LIST: Names = Names {
 };
 
 /// Arguments of events.
-pub(in crate::serve) const EVENTS: Names = Names {
+pub(super) const EVENTS: Names = Names {
     texts: &[],
     numbers: &["since", "limit", "wait_secs"],
     flags: &[],
@@ -31,7 +31,7 @@ pub(in crate::serve) const EVENTS: Names = Names {
 };
 
 /// Arguments of output.
-pub(in crate::serve) const OUTPUT: Names = Names {
+pub(super) const OUTPUT: Names = Names {
     texts: &["grep"],
     numbers: &["since_byte", "max_bytes", "lines", "context"],
     flags: &[],
@@ -39,7 +39,7 @@ pub(in crate::serve) const OUTPUT: Names = Names {
 };
 
 /// Arguments of a wait.
-pub(in crate::serve) const WAIT: Names = Names {
+pub(super) const WAIT: Names = Names {
     texts: &["until_output"],
     numbers: &["wait_secs"],
     flags: &["any"],
@@ -47,7 +47,7 @@ pub(in crate::serve) const WAIT: Names = Names {
 };
 
 /// Arguments of notices.
-pub(in crate::serve) const NOTICES: Names = Names {
+pub(super) const NOTICES: Names = Names {
     texts: &["project", "session"],
     numbers: &["limit"],
     flags: &[],
@@ -55,7 +55,7 @@ pub(in crate::serve) const NOTICES: Names = Names {
 };
 
 /// Words for states in a list: each state, and the two halves.
-pub(in crate::serve) const STATUSES: [(&str, &[Status]); 9] = [
+pub(super) const STATUSES: [(&str, &[Status]); 9] = [
     ("queued", &[Status::Queued]),
     ("running", &[Status::Running]),
     ("completed", &[Status::Completed]),

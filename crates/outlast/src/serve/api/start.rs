@@ -4,9 +4,11 @@ use super::{Answer, Call};
 use crate::{
     failure::{Failure, exit},
     mcp::{ArgumentError, Arguments, REFUSED_ENV, start_failure},
+    policy::PolicyError,
     serve::query::bad,
 };
 use hyper::StatusCode;
+use outlast_journal::text;
 use outlast_lib::{CommandLine, Leftovers, Lifetime, Origin, Record, Request, Stdin, Timestamp};
 use serde::Serialize;
 use std::env;
@@ -15,7 +17,7 @@ use std::env;
 const KEY_HEADER: &str = "idempotency-key";
 
 /// Arguments of a start.
-pub(in crate::serve) const NAMES: [&str; 24] = [
+pub(super) const NAMES: [&str; 24] = [
     "command",
     "argv",
     "cwd",
@@ -55,6 +57,7 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut arguments = call.body(&NAMES)?;
     let mut request = request(call, &mut arguments).map_err(|error| bad(&error))?;
     request.idempotency_key = key(call)?;
+    let notice = keep_rules(call, &mut request)?;
     let begun = call.store.start(&request);
     let begun = begun.map_err(|error| start_failure(&error))?;
     if !begun.is_replayed {
@@ -66,12 +69,31 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
         replayed: begun.is_replayed,
         run: &record,
     })
-    .noting(begun.notices.clone());
+    .noting(notice.into_iter().chain(begun.notices.clone()).collect());
     if !begun.is_replayed {
         answer.status = StatusCode::CREATED;
     }
     answer.location = Some(format!("/api/runs/{}", begun.id));
     Ok(answer)
+}
+
+/// Refuses what the rules for hosts forbid; returns a notice where they made a time shorter.
+fn keep_rules(call: &Call<'_>, request: &mut Request) -> Result<Option<String>, Failure> {
+    let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
+    let policy = call.mcp.policy(&request.cwd)?;
+    let typed = match &request.command {
+        CommandLine::Shell { text, .. } => text.clone(),
+        CommandLine::Direct(words) => text::quote_words(words),
+    };
+    for text in std::iter::once(&typed).chain(&request.stop_command) {
+        policy.check_command(text).map_err(refused)?;
+    }
+    for (name, _) in &request.env_set {
+        policy.check_env(name).map_err(refused)?;
+    }
+    let (timeout_ms, notice) = policy.timeout_ms(request.timeout_ms.unwrap_or(0));
+    request.timeout_ms = Some(timeout_ms);
+    Ok(notice)
 }
 
 fn key(call: &Call<'_>) -> Result<Option<String>, Failure> {

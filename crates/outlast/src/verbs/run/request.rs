@@ -85,17 +85,11 @@ pub(super) fn request(arguments: RunArguments) -> Result<Request, Failure> {
 /// Fails with exit code 126 on what this version cannot bind, and on bounds of a run that nothing
 /// contains: a run is never started with less than was asked for.
 pub(super) fn containment(arguments: &RunArguments) -> Result<Option<Containment>, Failure> {
-    let asked = [
-        ("--memory", arguments.memory.is_some()),
-        ("--pids", arguments.pids.is_some()),
-        ("--cpu", arguments.cpu.is_some()),
-        ("--image", arguments.image.is_some()),
-    ];
-    if let Some((option, _)) = asked.iter().find(|(_, is_asked)| *is_asked) {
+    if arguments.image.is_some() {
         return Err(Failure::plain(
             "containment_unavailable",
-            format!("this version cannot contain a run as `{option}` asks"),
-            &format!("leave {option} away"),
+            "this version cannot contain a run as `--image` asks".to_owned(),
+            "leave --image away",
             exit::NOT_STARTED,
         ));
     }
@@ -115,14 +109,33 @@ pub(super) fn containment(arguments: &RunArguments) -> Result<Option<Containment
     Ok(Some(Containment {
         network: arguments.network.clone().unwrap_or_default(),
         git,
+        memory_bytes_max: arguments.memory,
+        pids_max: arguments.pids.map(u64::from),
+        cpu_milli_max: arguments.cpu.map(milli),
         ..Containment::new(tier)
     }))
+}
+
+/// Returns thousandths, one at least.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast from a float saturates"
+)]
+fn milli(number: f64) -> u64 {
+    ((number * 1_000.0).round() as u64).max(1)
 }
 
 fn uncontained(arguments: &RunArguments) -> Result<Option<Containment>, Failure> {
     let network = arguments.network.as_ref();
     let network = network.is_some_and(|word| *word != Network::Full);
-    let asked = [("--network", network), ("--git", arguments.git.is_some())];
+    let asked = [
+        ("--network", network),
+        ("--git", arguments.git.is_some()),
+        ("--memory", arguments.memory.is_some()),
+        ("--pids", arguments.pids.is_some()),
+        ("--cpu", arguments.cpu.is_some()),
+    ];
     match asked.iter().find(|(_, is_asked)| *is_asked) {
         None => Ok(None),
         Some((option, _)) => Err(Failure::plain(

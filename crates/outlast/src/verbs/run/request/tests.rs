@@ -85,6 +85,25 @@ fn a_sandbox_has_no_network_unless_one_is_asked_for() {
             ..Containment::new(Tier::ReadOnly)
         })
     );
+    let words = [
+        "--sandbox",
+        "edit",
+        "--memory",
+        "64MiB",
+        "--pids",
+        "9",
+        "--cpu",
+        "1.5",
+    ];
+    let bounded = asked(&words).expect("it is contained");
+    assert_eq!(
+        (
+            bounded.memory_bytes_max,
+            bounded.pids_max,
+            bounded.cpu_milli_max
+        ),
+        (Some(64 << 20), Some(9), Some(1_500))
+    );
 }
 
 #[test]

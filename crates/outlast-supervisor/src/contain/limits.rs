@@ -1,0 +1,129 @@
+//! Binds the limits that a run asks for by the best that is there, and says by what.
+
+use super::cgroup::{Counted, Group, Places};
+use outlast_journal::{Containment, Guarantee, LimitBound, RunId};
+use std::collections::BTreeMap;
+use std::io;
+
+/// The limits of one run as they are bound.
+#[derive(Debug, Default)]
+pub(crate) struct Bound {
+    groups: Vec<Group>,
+    /// Index of the group that counts memory.
+    memory_group: Option<usize>,
+    /// Most processes, where the launcher is to bound them itself.
+    pub(super) pids_max: Option<u64>,
+    /// Most memory in bytes, where the supervisor is to look after it itself.
+    pub(crate) watched_memory_bytes: Option<u64>,
+    /// By name.
+    pub(super) told: BTreeMap<String, LimitBound>,
+}
+
+impl Bound {
+    /// Binds what is asked for.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the name of a limit that nothing here can enforce.
+    pub(super) fn bind(
+        asked: &Containment,
+        run: &RunId,
+    ) -> Result<Self, (&'static str, io::Error)> {
+        let mut bound = Self::default();
+        let all = [
+            (Counted::Memory, "memory", asked.memory_bytes_max),
+            (Counted::Pids, "pids", asked.pids_max),
+            (Counted::Cpu, "cpu", asked.cpu_milli_max),
+        ];
+        if all.iter().all(|(_, _, most)| most.is_none()) {
+            return Ok(bound);
+        }
+        let places = Places::read();
+        for (counted, name, most) in all {
+            if let Some(most) = most {
+                bound.bind_one(&places, run, (counted, name), most)?;
+            }
+        }
+        Ok(bound)
+    }
+
+    fn bind_one(
+        &mut self,
+        places: &Places,
+        run: &RunId,
+        (counted, name): (Counted, &'static str),
+        most: u64,
+    ) -> Result<(), (&'static str, io::Error)> {
+        // Process 1 of the run is ours and counts as one.
+        let counted_most = if counted == Counted::Pids {
+            most + 1
+        } else {
+            most
+        };
+        let mut why = io::Error::from(io::ErrorKind::Unsupported);
+        for parent in places.parents(counted) {
+            match Group::bind(&parent, run, counted, counted_most) {
+                Ok(group) => {
+                    let by = group.name();
+                    if counted == Counted::Memory {
+                        self.memory_group = Some(self.groups.len());
+                    }
+                    self.groups.push(group);
+                    self.tell(name, most, by);
+                    return Ok(());
+                }
+                Err(error) => why = error,
+            }
+        }
+        match counted {
+            Counted::Memory => {
+                self.watched_memory_bytes = Some(most);
+                self.tell(name, most, "watchdog");
+            }
+            Counted::Pids => {
+                self.pids_max = Some(counted_most);
+                self.tell(name, most, "rlimit");
+            }
+            Counted::Cpu => return Err((name, why)),
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, name: &str, value: u64, by: &str) {
+        let limit = LimitBound {
+            value,
+            enforced_by: by.to_owned(),
+        };
+        self.told.insert(name.to_owned(), limit);
+    }
+
+    /// Whether the launcher must be taken in before it goes on.
+    pub(super) fn has_groups(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// Takes the launcher into the groups, before it has started anything.
+    pub(super) fn take(&self, pid: i32) -> io::Result<()> {
+        self.groups.iter().try_for_each(|group| group.take(pid))
+    }
+
+    /// What holds of the run by these limits.
+    pub(super) fn guarantees(&self) -> Vec<Guarantee> {
+        let named = [
+            ("memory", Guarantee::MemLimit),
+            ("pids", Guarantee::PidsLimit),
+        ];
+        let bound = named.into_iter();
+        let bound = bound.filter(|(name, _)| self.told.contains_key(*name));
+        bound.map(|(_, guarantee)| guarantee).collect()
+    }
+
+    /// Whether the kernel has killed something of the run for want of memory.
+    pub(crate) fn was_out_of_memory(&self) -> bool {
+        let group = self.memory_group.and_then(|index| self.groups.get(index));
+        group.is_some_and(|group| group.memory_kills() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
