@@ -298,9 +298,9 @@ impl<O: Offer> ServerHandler for Server<O> {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(misfit::error(&request))
+        Err(misfit::error(&request, is_sessionless(&context)))
     }
 
     async fn list_resources(
