@@ -27,6 +27,8 @@ pub struct Policy {
     pub git_identity: Option<String>,
     /// Process id of the supervisor, without which the launcher must not go on.
     pub supervisor: i32,
+    /// Where temporary files and the home are, when Landlock is to contain it alone.
+    pub alone_in: Option<String>,
     /// Whether the launcher waits for a byte before it starts anything.
     pub waits: bool,
     /// Most processes, its own included, where the launcher is to bound them.
@@ -88,6 +90,37 @@ impl Report {
     pub fn from_bytes(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
+}
+
+/// What Landlock alone does not hold.
+pub const NOT_BY_LANDLOCK: [Guarantee; 4] = [
+    Guarantee::WriteBoundary,
+    Guarantee::MetadataRo,
+    Guarantee::PidIsolated,
+    Guarantee::KilledWithSupervisor,
+];
+
+/// Returns whether a step fails for want of something that Landlock alone does without.
+pub fn is_of_namespaces(step: &str) -> bool {
+    const STEPS: [&str; 15] = [
+        "namespaces",
+        "users",
+        "idmap",
+        "init",
+        "private root",
+        "read-only root",
+        "proc",
+        "device",
+        "memory",
+        "terminals",
+        "root",
+        "home",
+        "restrict",
+        "place",
+        "loopback",
+    ];
+    let name = step.split(':').next().unwrap_or_default();
+    STEPS.contains(&name)
 }
 
 /// Returns what to do about a step that failed with `errno`.

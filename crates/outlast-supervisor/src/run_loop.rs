@@ -232,10 +232,12 @@ impl RunLoop {
             self.signal_tree();
             return None;
         }
-        if reaped.pid != self.main_pid || self.contained.is_some() {
+        if reaped.pid != self.main_pid || self.init().is_some() {
             return None;
         }
-        self.take_main_exit(reaped.status)
+        let exit = self.take_main_exit(reaped.status);
+        self.note_memory(exit.as_ref());
+        exit
     }
 
     /// Returns how the main process ended, by its wait status, the first time that it is told.

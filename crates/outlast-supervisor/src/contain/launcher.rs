@@ -6,7 +6,7 @@
 //! says how the command ended. Whatever cannot be done is said by its step;
 //! nothing is executed then.
 
-use super::{check, forward, harden, mounts, trees};
+use super::{alone, check, forward, harden, mounts, trees};
 use crate::command::Command;
 use crate::platform::{self, confine};
 use crate::{fault, process};
@@ -50,7 +50,7 @@ pub(super) fn step<T>(name: &str, done: io::Result<T>) -> Result<T, Broken> {
 }
 
 /// Says something to the supervisor, which may be gone.
-fn say(status: &OwnedFd, report: &Report) {
+pub(super) fn say(status: &OwnedFd, report: &Report) {
     platform::file::write(status, &report.to_bytes()).ok();
 }
 
@@ -94,6 +94,9 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
     if policy.waits {
         // Until it is counted, nothing that it starts would be.
         step("limits", platform::file::read(status, &mut [0]))?;
+    }
+    if policy.alone_in.is_some() {
+        return alone::contain(&policy, &environment, status);
     }
     let (user, group) = confine::own_ids();
     let proxy = match &policy.containment.proxy {

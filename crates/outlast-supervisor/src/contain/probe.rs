@@ -40,6 +40,7 @@ pub fn probe(dir: &Path, environment: &[u8], run: &RunId) -> Result<Posture, Pro
     })?;
     let contain = Contain {
         run,
+        run_dir: dir,
         containment: &containment,
         argv: &[],
         cwd: &cwd,
