@@ -119,6 +119,8 @@ fn an_end_that_was_told_is_not_told_again_by_the_next_three_servers() {
     let id = client.run(json!({"command": "true"}));
     let waited = client.fine("background_wait", json!({"ids": [id]}));
     assert_eq!(ids(&waited["ended"]), [id.as_str()]);
+    // Who asks the next thing has read the last: that is the acknowledgement.
+    assert_eq!(unseen(&mut client), Vec::<String>::new());
     for _ in 0..3 {
         client.kill();
         let (next, opened) = Client::open_with(ground.program.command(&["mcp"]), "test-host");
