@@ -44,7 +44,14 @@ pub(super) fn status_of(failure: &Failure) -> StatusCode {
         | "leftovers_alive" => StatusCode::CONFLICT,
         "body_too_long" => StatusCode::PAYLOAD_TOO_LARGE,
         "not_json" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "containment_unavailable" => StatusCode::UNPROCESSABLE_ENTITY,
+        "containment_unavailable"
+        | "containment_failed"
+        | "workspace_refused"
+        | "workspace_gone"
+        | "tier_above_max"
+        | "tier_above_parent"
+        | "stop_command_outside"
+        | "proxy_missing" => StatusCode::UNPROCESSABLE_ENTITY,
         "at_capacity" | "depth_exceeded" | "descendants_exceeded" => StatusCode::TOO_MANY_REQUESTS,
         "server_busy" | "store_read_only" | "store_newer" => StatusCode::SERVICE_UNAVAILABLE,
         "supervisor_silent" => StatusCode::GATEWAY_TIMEOUT,

@@ -72,10 +72,10 @@ pub(super) struct Start {
     /// Longest wait for a place in seconds; asks for the queue too.
     #[schema(required = false)]
     queue_secs: u64,
-    /// Only `host` in this version.
+    /// What contains the run. Default: as configured, else `host`.
     #[schema(required = false)]
     sandbox: Sandbox,
-    /// Only `full` in this version.
+    /// `none`, `full` or `allow:HOST,HOST`. Default: as configured.
     #[schema(required = false)]
     network: String,
 }
