@@ -266,3 +266,9 @@ pub const REQUEST_BYTES_MIN: usize = 32 << 10;
 pub const REQUEST_ROOM_MS: u64 = 1_000;
 /// Answers that wait for a host to read them, in bytes; beyond it the host is not read either.
 pub const UNREAD_BYTES_MAX: usize = 1 << 20;
+/// Connections of one contained run to allowed hosts at once; more are closed at once.
+pub const FORWARDED_MAX: usize = 128;
+/// Head of a request to an allowed host, in bytes: a line and a few fields.
+pub const FORWARD_HEAD_BYTES_MAX: usize = 16 << 10;
+/// How long such a head may take, in milliseconds.
+pub const FORWARD_HEAD_MS: u64 = 10_000;

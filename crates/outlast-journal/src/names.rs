@@ -40,6 +40,9 @@ pub const TOLD: &str = "told";
 /// The shell text of a command too long for an argument.
 pub const COMMAND_TEXT: &str = "command";
 
+/// Temporary directory and home of a run that Landlock alone contains.
+pub const PRIVATE: &str = "private";
+
 /// First argument that makes our program a supervisor.
 pub const SUPERVISE: &str = "__supervise";
 /// First argument that makes our program the launcher of a contained command.

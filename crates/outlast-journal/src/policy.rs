@@ -27,6 +27,8 @@ pub struct Policy {
     pub git_identity: Option<String>,
     /// Process id of the supervisor, without which the launcher must not go on.
     pub supervisor: i32,
+    /// Where temporary files and the home are, when Landlock is to contain it alone.
+    pub alone_in: Option<String>,
     /// Whether the launcher waits for a byte before it starts anything.
     pub waits: bool,
     /// Most processes, its own included, where the launcher is to bound them.
@@ -90,6 +92,37 @@ impl Report {
     }
 }
 
+/// What Landlock alone does not hold.
+pub const NOT_BY_LANDLOCK: [Guarantee; 4] = [
+    Guarantee::WriteBoundary,
+    Guarantee::MetadataRo,
+    Guarantee::PidIsolated,
+    Guarantee::KilledWithSupervisor,
+];
+
+/// Returns whether a step fails for want of something that Landlock alone does without.
+pub fn is_of_namespaces(step: &str) -> bool {
+    const STEPS: [&str; 15] = [
+        "namespaces",
+        "users",
+        "idmap",
+        "init",
+        "private root",
+        "read-only root",
+        "proc",
+        "device",
+        "memory",
+        "terminals",
+        "root",
+        "home",
+        "restrict",
+        "place",
+        "loopback",
+    ];
+    let name = step.split(':').next().unwrap_or_default();
+    STEPS.contains(&name)
+}
+
 /// Returns what to do about a step that failed with `errno`.
 pub fn fix(step: &str, errno: i32) -> &'static str {
     const EPERM: i32 = 1;
@@ -98,6 +131,9 @@ pub fn fix(step: &str, errno: i32) -> &'static str {
     const ENOSPC: i32 = 28;
     const ENOSYS: i32 = 38;
     const ELOOP: i32 = 40;
+    const ENOENT: i32 = 2;
+    const ENOTSOCK: i32 = 88;
+    const ECONNREFUSED: i32 = 111;
     match (step.split(':').next().unwrap_or_default(), errno) {
         ("namespaces", EPERM | EACCES) => {
             "let users make namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0` or \
@@ -116,6 +152,10 @@ pub fn fix(step: &str, errno: i32) -> &'static str {
             "run it as an ordinary user, or put the directory on a file system that can be \
              mapped (ext4, btrfs, xfs)"
         }
+        ("proxy", ENOENT | ENOTSOCK | ECONNREFUSED) => {
+            "start the proxy, and name its socket as `sandbox.proxy` in the configuration"
+        }
+        ("proxy", EACCES) => "let the run connect: `chmod 666` the proxy's socket",
         ("open", ELOOP) => "a link stands where a directory was: look at who changes the path",
         (_, ENOSYS) => "use Linux 5.12 or newer",
         _ => "see `outlast doctor`, or run it with `--sandbox host`, where nothing contains it",

@@ -13,9 +13,16 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// How often a run is looked at whose supervisor or journal cannot be listened to, in
-/// milliseconds.
-const LOOK_MS: u64 = 250;
+/// First pause before a look that nobody asked for, in milliseconds. Each next one is twice as
+/// long: a supervisor that hung up is mostly gone in a moment.
+const LOOK_MS: u64 = 10;
+
+/// Longest such pause where the journal is watched, in milliseconds: it tells all but the death
+/// of a supervisor that has no ear for more readers.
+const LOOK_MS_MAX: u64 = 2_000;
+
+/// The same where the journal cannot be watched, in milliseconds.
+const BLIND_LOOK_MS_MAX: u64 = 100;
 
 /// Longest single sleep in milliseconds, so that no arithmetic overflows: a day.
 const SLEEP_MS_MAX: u64 = 86_400_000;
@@ -102,6 +109,10 @@ impl Store {
 struct Ears {
     journal: Option<OwnedFd>,
     supervisor: Option<Subscription>,
+    /// Whether the supervisor hung up: it is leaving, or has no ear for us.
+    has_hung_up: bool,
+    /// Pause before the next look that nobody asks for.
+    look_ms: u64,
 }
 
 impl Ears {
@@ -109,7 +120,21 @@ impl Ears {
         Self {
             journal: watch(&dir.join(names::JOURNAL)).ok(),
             supervisor: Subscription::open(dir, false),
+            has_hung_up: false,
+            look_ms: LOOK_MS,
         }
+    }
+
+    /// Returns how long to sleep at most where not everything can be listened to.
+    fn pause_ms(&mut self) -> Option<u64> {
+        let most = match (&self.journal, &self.supervisor) {
+            (Some(_), Some(_)) => return None,
+            (Some(_), None) => LOOK_MS_MAX,
+            (None, _) => BLIND_LOOK_MS_MAX,
+        };
+        let pause = self.look_ms.min(most);
+        self.look_ms = pause * 2;
+        Some(pause)
     }
 
     /// Sleeps until there is a reason to look; returns whether it is the interrupt.
@@ -120,9 +145,7 @@ impl Ears {
         until: Option<u64>,
     ) -> io::Result<bool> {
         let now = clock::monotonic_ms();
-        // Each look without an ear, the journal may have come into being, or the supervisor up.
-        let is_deaf = self.journal.is_none() || self.supervisor.is_none();
-        let look = is_deaf.then_some(now + LOOK_MS);
+        let look = self.pause_ms().map(|ms| now + ms);
         let until = [until, look].into_iter().flatten().min();
         let ms = until.map_or(SLEEP_MS_MAX, |until| until.saturating_sub(now));
         let ms = ms.min(SLEEP_MS_MAX);
@@ -159,11 +182,12 @@ impl Ears {
             && supervisor.news() == News::Over
         {
             self.supervisor = None;
+            self.has_hung_up = true;
         }
         if self.journal.is_none() {
             self.journal = watch(&dir.join(names::JOURNAL)).ok();
         }
-        if self.supervisor.is_none() {
+        if self.supervisor.is_none() && !self.has_hung_up {
             self.supervisor = Subscription::open(dir, false);
         }
     }

@@ -31,6 +31,8 @@ mod supervise;
 mod timers;
 mod tree;
 
+pub use contain::{ProbeError, probe, probe_limits};
+
 use outlast_journal::names;
 use std::path::Path;
 use std::process::ExitCode;

@@ -232,10 +232,12 @@ impl RunLoop {
             self.signal_tree();
             return None;
         }
-        if reaped.pid != self.main_pid || self.contained.is_some() {
+        if reaped.pid != self.main_pid || self.init().is_some() {
             return None;
         }
-        self.take_main_exit(reaped.status)
+        let exit = self.take_main_exit(reaped.status);
+        self.note_memory(exit.as_ref());
+        exit
     }
 
     /// Returns how the main process ended, by its wait status, the first time that it is told.
@@ -380,7 +382,7 @@ impl RunLoop {
     }
 
     fn look(&mut self) -> Tree {
-        let tree = Tree::look(&self.runs_dir, self.init());
+        let tree = Tree::look(&self.runs_dir, &self.ours());
         if self.life.has_ended() {
             self.leftovers_seen = self.leftovers_seen.max(tree.processes.len() as u64);
         }
@@ -419,7 +421,7 @@ impl RunLoop {
         self.drain();
         self.output.trim_all();
         let now = clock::monotonic_ms();
-        let tree = Tree::look(&self.runs_dir, self.init());
+        let tree = Tree::look(&self.runs_dir, &self.ours());
         self.leftovers_seen = 0;
         let (leftovers, leftovers_more) = tree.leftovers(summary::masker(&self.owned).as_ref());
         let unkillable = if outcome.is_given_up {

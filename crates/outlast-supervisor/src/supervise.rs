@@ -147,7 +147,7 @@ fn live(
             platform::process::give_memory_back();
             RunLoop::new(owned, output, main)?.run()
         }
-        Err(Refused { failure, hint }) => {
+        Err(Refused { failure, hint, .. }) => {
             let end = End {
                 failure: Some(failure.clone()),
                 ..End::new(Status::Failed, "self", failure.message.clone())
@@ -168,7 +168,7 @@ fn live(
 /// Executes the command and says so in the journal.
 fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
     let no_pipe = |error: io::Error| {
-        refused(Failure {
+        Refused::from(Failure {
             code: "could_not_start".to_owned(),
             message: "no pipe could be made".to_owned(),
             errno: error.raw_os_error(),
@@ -194,13 +194,14 @@ fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
                 cwd,
             };
             let spawned = command.spawn(stdin.as_fd(), output_end.as_fd());
-            let pid = spawned.map_err(refused)?;
+            let pid = spawned?;
             let start_ticks = process::start_ticks(pid).unwrap_or(0);
             (ProcessRef { pid, start_ticks }, None)
         }
         Some(containment) => {
             let contain = Contain {
                 run: &owned.spec.id,
+                run_dir: &owned.run_dir,
                 containment,
                 argv,
                 cwd,
@@ -232,13 +233,6 @@ fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
         output_end: (owned.spec.stop_command.is_some()).then_some(output_end),
         started_ms,
     })
-}
-
-fn refused(failure: Failure) -> Refused {
-    Refused {
-        failure,
-        hint: None,
-    }
 }
 
 /// Writes the end of a run that was stopped while it waited for its places.

@@ -30,8 +30,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Looks at the processes below this one; `init`, if there is one, is ours and left out.
-    pub(crate) fn look(runs_dir: &Path, init: Option<i32>) -> Self {
+    /// Looks at the processes below this one; those in `ours` are left out.
+    pub(crate) fn look(runs_dir: &Path, ours: &[i32]) -> Self {
         let mut tree = Self::default();
         let mut to_visit = process::children(platform::process::own_pid());
         let mut at = 0;
@@ -41,7 +41,7 @@ impl Tree {
                 tree.nested.push(nested);
                 continue;
             }
-            let current = process::current(pid).filter(|_| init != Some(pid));
+            let current = process::current(pid).filter(|_| !ours.contains(&pid));
             if let Some(process) = current.filter(|one| process::is_alive(*one)) {
                 tree.processes.push(process);
             }

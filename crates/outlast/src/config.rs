@@ -6,6 +6,7 @@
 
 use crate::{
     policy::{self, Rules},
+    sandbox::{self, Sandbox},
     values::{duration_ms, size_bytes},
 };
 use outlast_journal::{Limits, error::Advice};
@@ -28,6 +29,8 @@ const SERVE: (&str, &str) = ("serve", "port");
 pub(crate) struct Config {
     /// Limits that hold.
     pub(crate) limits: Limits,
+    /// What contains runs.
+    pub(crate) sandbox: Sandbox,
     /// The file, whether there is one or not.
     pub(crate) path: Option<PathBuf>,
     /// Whether there is one.
@@ -141,6 +144,7 @@ impl Config {
         };
         let mut config = Self {
             limits: Limits::default(),
+            sandbox: Sandbox::default(),
             is_there: text.is_some(),
             rules: None,
             path,
@@ -169,6 +173,10 @@ impl Config {
             }
             if name == policy::TABLE {
                 self.rules = Some(Rules::read(path, limits)?);
+                continue;
+            }
+            if name == sandbox::TABLE {
+                self.sandbox = Sandbox::read(path, limits)?;
                 continue;
             }
             if name != TABLE {
@@ -330,6 +338,9 @@ impl Advice for ConfigError {
         match self {
             Self::Read { .. } => "make it readable for you, or remove it".to_owned(),
             Self::Form { .. } => "mend the line, or remove the file".to_owned(),
+            Self::Key { key, .. } if key.starts_with("serve.") => {
+                format!("the table [{}] may have {}", SERVE.0, SERVE.1)
+            }
             Self::Key { key, .. } if key.starts_with("policy.") => {
                 format!(
                     "the table [{}] may have {}",
@@ -337,11 +348,13 @@ impl Advice for ConfigError {
                     policy::KEYS.join(", ")
                 )
             }
+            Self::Key { key, .. } if key.starts_with("sandbox.") => {
+                let keys = sandbox::KEYS.join(", ");
+                format!("the table [{}] may have {keys}", sandbox::TABLE)
+            }
             Self::Key { .. } => {
                 let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-                let (serve, key) = SERVE;
-                let names = names.join(", ");
-                format!("the table [{TABLE}] may have {names}, and [{serve}] {key}")
+                format!("the table [{TABLE}] may have {}", names.join(", "))
             }
             Self::Value { form, .. } => format!("write {form}"),
         }

@@ -5,14 +5,17 @@
     reason = "the names of the fields are those of the documents"
 )]
 
-use crate::config::{Config, Setting};
+use crate::{
+    config::{Config, Setting},
+    sandbox,
+};
 use outlast_lib::{
     Cancelled, Damage, Gap, GcReport, Matched, OutputPage, Record, Reindexed as Made, RunId,
     ShortRecord, Status,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// Runs: the answer of `ps` and of `wait`.
 #[derive(Serialize)]
@@ -211,7 +214,16 @@ pub(crate) struct Configuration<'a> {
     store: String,
     limits: Limits<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    serve: Option<Serve>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<serde_json::Map<String, Value>>,
+    sandbox: BTreeMap<&'static str, String>,
+}
+
+/// What is configured for `outlast serve`.
+#[derive(Serialize)]
+struct Serve {
+    port: u16,
 }
 
 /// Limits by name, in the order in which they are shown.
@@ -233,12 +245,17 @@ impl<'a> Configuration<'a> {
             is_there: config.is_there,
             store: store.to_string_lossy().into_owned(),
             limits: Limits(settings),
+            serve: config.serve_port.map(|port| Serve { port }),
             policy: config.rules.as_ref().map(|rules| {
                 let settings = rules.settings().into_iter();
                 settings
                     .map(|(name, value)| (name.to_owned(), value))
                     .collect()
             }),
+            sandbox: sandbox::KEYS
+                .into_iter()
+                .map(|key| (key, config.sandbox.value(key)))
+                .collect(),
         }
     }
 }

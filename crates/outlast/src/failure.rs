@@ -100,6 +100,17 @@ impl Failure {
         self.run
     }
 
+    /// Returns the next step.
+    pub(crate) fn hint(&self) -> &str {
+        &self.hint
+    }
+
+    /// Returns the same failure with another next step.
+    pub(crate) fn with_hint(mut self, hint: String) -> Self {
+        self.hint = hint;
+        self
+    }
+
     /// Returns the exit code.
     pub(crate) fn exit(&self) -> u8 {
         self.exit

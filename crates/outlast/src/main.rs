@@ -17,6 +17,7 @@ mod page;
 mod policy;
 #[cfg(test)]
 mod sample;
+mod sandbox;
 mod screen;
 mod serve;
 mod surface;

@@ -1,6 +1,6 @@
 //! The environment of a run, made from its caller's.
 
-use outlast_journal::{Request, RunId, mask, names};
+use outlast_journal::{Network, Request, RunId, mask, names};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -13,6 +13,18 @@ const FOR_TOOLS: [(&str, &str); 4] = [
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("DEBIAN_FRONTEND", "noninteractive"),
+];
+
+/// Set for runs that may talk to some hosts: by these, programs find the way there.
+const TO_PROXY: [(&str, &str); 8] = [
+    ("http_proxy", "http://127.0.0.1:3128"),
+    ("https_proxy", "http://127.0.0.1:3128"),
+    ("all_proxy", "http://127.0.0.1:3128"),
+    ("HTTP_PROXY", "http://127.0.0.1:3128"),
+    ("HTTPS_PROXY", "http://127.0.0.1:3128"),
+    ("ALL_PROXY", "http://127.0.0.1:3128"),
+    ("no_proxy", "localhost,127.0.0.1,::1"),
+    ("NO_PROXY", "localhost,127.0.0.1,::1"),
 ];
 
 /// Returns the environment of a run, without its own id.
@@ -28,6 +40,12 @@ pub(super) fn build(request: &Request) -> Vec<(OsString, OsString)> {
     }
     for (name, value) in &request.env_set {
         set(&mut built, name, value);
+    }
+    let contained = request.containment.as_ref();
+    if contained.is_some_and(|asked| matches!(asked.network, Network::Allow(_))) {
+        for (name, value) in TO_PROXY {
+            set(&mut built, name, value);
+        }
     }
     let for_tools = FOR_TOOLS.iter().filter(|_| request.is_for_tool);
     for (name, value) in ALWAYS.iter().chain(for_tools) {

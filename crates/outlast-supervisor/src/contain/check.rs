@@ -11,6 +11,7 @@ use outlast_journal::policy::Policy;
 use outlast_journal::{Guarantee, Tier};
 use std::fs;
 use std::io;
+use std::os::unix::net::UnixDatagram;
 
 /// What holds, what of the kernel was not there, and which names are protected.
 pub(super) type Seen = (Vec<Guarantee>, Option<String>, Vec<String>);
@@ -33,7 +34,7 @@ pub(super) fn check(
     let (status, table) = (read("/proc/self/status")?, read("/proc/self/mountinfo")?);
     let (links, users) = (read("/proc/self/net/dev")?, read("/proc/self/uid_map")?);
     let mounts: Vec<Mount<'_>> = table.lines().filter_map(mount).collect();
-    if !is_powerless(&status) {
+    if !is_powerless(&status, &SETS) {
         return step(
             "look: capabilities",
             Err(io::ErrorKind::PermissionDenied.into()),
@@ -57,6 +58,40 @@ pub(super) fn check(
         // Bound from outside, by who can.
         Guarantee::MemLimit | Guarantee::PidsLimit => false,
     };
+    held(policy, holds)
+}
+
+/// Returns what holds where Landlock alone contains the command.
+pub(super) fn check_alone(policy: &Policy) -> Result<Vec<Guarantee>, Broken> {
+    let status = step("look", fs::read_to_string("/proc/self/status"))?;
+    if !is_powerless(&status, &SETS[..4]) {
+        let denied = io::ErrorKind::PermissionDenied.into();
+        return step("look: capabilities", Err(denied));
+    }
+    let is_hidden = |path: &str| {
+        let refused = fs::read_dir(path).err().map(|error| error.kind());
+        refused == Some(io::ErrorKind::PermissionDenied)
+    };
+    let has_no_socket = |made: io::Result<()>| made.is_err();
+    let holds = |one: &Guarantee| match one {
+        Guarantee::ReadBoundary => {
+            let passwords = fs::File::open("/etc/shadow").is_err();
+            passwords && policy.home.as_deref().is_none_or(is_hidden)
+        }
+        Guarantee::NetNone => has_no_socket(std::net::UdpSocket::bind("127.0.0.1:0").map(drop)),
+        Guarantee::UnixSockets => has_no_socket(UnixDatagram::unbound().map(drop)),
+        Guarantee::WriteBoundary
+        | Guarantee::MetadataRo
+        | Guarantee::PidIsolated
+        | Guarantee::KilledWithSupervisor
+        | Guarantee::MemLimit
+        | Guarantee::PidsLimit => false,
+    };
+    held(policy, holds)
+}
+
+/// Returns what holds of what is wanted; fails when something that may not be missed does not.
+fn held(policy: &Policy, holds: impl Fn(&Guarantee) -> bool) -> Result<Vec<Guarantee>, Broken> {
     let wanted = policy.containment.wanted();
     let held: Vec<Guarantee> = wanted.iter().copied().filter(holds).collect();
     let from_outside = [Guarantee::MemLimit, Guarantee::PidsLimit];
@@ -104,15 +139,17 @@ fn is_memory(mounts: &[Mount<'_>], path: &str) -> bool {
     at(mounts, path).is_some_and(|mount| mount.is_memory)
 }
 
-/// No capability is left, none can come back, and a filter is set.
-fn is_powerless(status: &str) -> bool {
+/// Sets of capabilities of a process, and the one that bounds what can come back.
+const SETS: [&str; 5] = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:", "CapBnd:"];
+
+/// No capability is left in these sets, none is gained by executing, and a filter is set.
+fn is_powerless(status: &str, sets: &[&str]) -> bool {
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.map(str::trim).unwrap_or_default()
     };
     let is_none = |name| field(name).bytes().all(|digit| digit == b'0') && !field(name).is_empty();
-    let sets = ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"];
-    sets.into_iter().all(is_none) && field("NoNewPrivs:") == "1" && field("Seccomp:") == "2"
+    sets.iter().copied().all(is_none) && field("NoNewPrivs:") == "1" && field("Seccomp:") == "2"
 }
 
 /// Every mount that can be written is in memory, a device, or of the workspace.

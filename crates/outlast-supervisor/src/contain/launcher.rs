@@ -6,10 +6,10 @@
 //! says how the command ended. Whatever cannot be done is said by its step;
 //! nothing is executed then.
 
-use super::{check, harden, mounts, trees};
+use super::{alone, check, forward, harden, mounts, trees};
 use crate::command::Command;
-use crate::fault;
 use crate::platform::{self, confine};
+use crate::{fault, process};
 use outlast_journal::policy::{Policy, Report};
 use outlast_journal::{Failure, Network};
 use std::ffi::{CStr, CString};
@@ -50,7 +50,7 @@ pub(super) fn step<T>(name: &str, done: io::Result<T>) -> Result<T, Broken> {
 }
 
 /// Says something to the supervisor, which may be gone.
-fn say(status: &OwnedFd, report: &Report) {
+pub(super) fn say(status: &OwnedFd, report: &Report) {
     platform::file::write(status, &report.to_bytes()).ok();
 }
 
@@ -95,7 +95,16 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
         // Until it is counted, nothing that it starts would be.
         step("limits", platform::file::read(status, &mut [0]))?;
     }
+    if policy.alone_in.is_some() {
+        return alone::contain(&policy, &environment, status);
+    }
     let (user, group) = confine::own_ids();
+    let proxy = match &policy.containment.proxy {
+        Some(path) if matches!(policy.containment.network, Network::Allow(_)) => {
+            Some(step("proxy", forward::open(Path::new(path)))?)
+        }
+        Some(_) | None => None,
+    };
     let network = match policy.containment.network {
         Network::None | Network::Allow(_) => confine::OWN_NETWORK,
         Network::Full => 0,
@@ -134,8 +143,14 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
             say(status, &Report::Init { pid });
             Ok(())
         }
-        None => init(&policy, &environment, bound, status),
+        None => init(&policy, &environment, Held { bound, proxy }, status),
     }
+}
+
+/// What was opened of the host before it was left.
+struct Held {
+    bound: Vec<trees::Tree>,
+    proxy: Option<OwnedFd>,
 }
 
 /// Whether this process is in the namespace of all users.
@@ -189,13 +204,9 @@ fn write_to(path: &str, text: &str) -> io::Result<()> {
 }
 
 /// The whole life of process 1.
-fn init(
-    policy: &Policy,
-    environment: &[u8],
-    bound: Vec<trees::Tree>,
-    status: &OwnedFd,
-) -> Result<(), Broken> {
-    let begun = bind(policy, bound, status).and_then(|(holds, notice, protected)| {
+fn init(policy: &Policy, environment: &[u8], held: Held, status: &OwnedFd) -> Result<(), Broken> {
+    let mut helper = None;
+    let begun = bind(policy, held.bound, status).and_then(|(holds, notice, protected)| {
         let running = Report::Running {
             holds,
             protected,
@@ -205,13 +216,16 @@ fn init(
             say(status, &running);
             confine::leave(0);
         }
+        if let Some(proxy) = held.proxy {
+            helper = Some(begin_forwarding(policy, proxy)?);
+        }
         let main = execute(policy, environment)?;
         Ok(main.map(|pid| (pid, running)))
     });
     match begun {
         Ok(Ok((main, running))) => {
             say(status, &running);
-            reap(main, status);
+            reap(main, helper, status);
             confine::leave(0)
         }
         Ok(Err(failure)) => {
@@ -247,6 +261,18 @@ fn bind(policy: &Policy, bound: Vec<trees::Tree>, status: &OwnedFd) -> Result<ch
     // Nobody in here is to reach into this process, which alone says how the command ended.
     step("dumpable", confine::set_dumpable(false))?;
     Ok((holds, notice.map(|notice| notice.text), protected))
+}
+
+/// Makes the process that leads to allowed hosts, and returns its number.
+fn begin_forwarding(policy: &Policy, proxy: OwnedFd) -> Result<i32, Broken> {
+    let forward = step("proxy", forward::Forward::new(proxy))?;
+    let Some(pid) = step("proxy", confine::fork(false))? else {
+        if let Network::Allow(hosts) = &policy.containment.network {
+            forward.serve(hosts);
+        }
+        confine::leave(1);
+    };
+    Ok(pid)
 }
 
 /// Executes the command in a session of its own; returns its number once it executes.
@@ -297,8 +323,8 @@ fn execute(policy: &Policy, environment: &[u8]) -> Result<Result<i32, Failure>, 
     Ok(Err(command.failure_of(&paths, index, &error)))
 }
 
-/// Reaps until nothing is left in here; says how the command ended when it did.
-fn reap(main: i32, status: &OwnedFd) {
+/// Reaps until nothing but our own is left in here; says how the command ended when it did.
+fn reap(main: i32, helper: Option<i32>, status: &OwnedFd) {
     // The supervisor first finds out what number the command has outside, which a command that
     // was reaped would have no more.
     platform::file::read(status, &mut [0]).ok();
@@ -310,6 +336,14 @@ fn reap(main: i32, status: &OwnedFd) {
                 rss_bytes: reaped.rss_bytes,
             };
             say(status, &report);
+        }
+        if helper.is_some() {
+            // Every orphan in here is a child of this process: none is elsewhere.
+            let own = platform::process::own_pid();
+            let mut left = process::children(own).into_iter();
+            if left.all(|pid| Some(pid) == helper) {
+                return;
+            }
         }
     }
 }

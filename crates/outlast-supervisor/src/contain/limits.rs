@@ -1,14 +1,21 @@
 //! Binds the limits that a run asks for by the best that is there, and says by what.
 
 use super::cgroup::{Counted, Group, Places};
-use outlast_journal::{Containment, Guarantee, LimitBound, RunId};
+use outlast_journal::{Containment, Guarantee, LimitBound, Network, RunId};
 use std::collections::BTreeMap;
 use std::io;
+
+/// What counts among the processes of a run and is ours: process 1.
+const OWN: u64 = 1;
+/// What leads to allowed hosts is ours too: a process, and threads for a few connections.
+const OWN_FORWARDING: u64 = 8;
 
 /// The limits of one run as they are bound.
 #[derive(Debug, Default)]
 pub(crate) struct Bound {
     groups: Vec<Group>,
+    /// Processes that are ours and are counted with the run's own.
+    own_processes: u64,
     /// Index of the group that counts memory.
     memory_group: Option<usize>,
     /// Most processes, where the launcher is to bound them itself.
@@ -29,7 +36,15 @@ impl Bound {
         asked: &Containment,
         run: &RunId,
     ) -> Result<Self, (&'static str, io::Error)> {
-        let mut bound = Self::default();
+        let is_forwarded = matches!(asked.network, Network::Allow(_));
+        let mut bound = Self {
+            own_processes: if is_forwarded {
+                OWN + OWN_FORWARDING
+            } else {
+                OWN
+            },
+            ..Self::default()
+        };
         let all = [
             (Counted::Memory, "memory", asked.memory_bytes_max),
             (Counted::Pids, "pids", asked.pids_max),
@@ -54,12 +69,12 @@ impl Bound {
         (counted, name): (Counted, &'static str),
         most: u64,
     ) -> Result<(), (&'static str, io::Error)> {
-        // Process 1 of the run is ours and counts as one.
-        let counted_most = if counted == Counted::Pids {
-            most + 1
+        let own = if counted == Counted::Pids {
+            self.own_processes
         } else {
-            most
+            0
         };
+        let counted_most = most + own;
         let mut why = io::Error::from(io::ErrorKind::Unsupported);
         for parent in places.parents(counted) {
             match Group::bind(&parent, run, counted, counted_most) {

@@ -3,29 +3,32 @@
 //! Here is the supervisor's side: it makes the policy, starts the launcher and
 //! hears from it what holds and, later, how the command ended.
 
+mod alone;
 mod cgroup;
 mod check;
+mod forward;
 mod git;
 mod harden;
 mod launcher;
 mod limits;
 mod mounts;
+mod probe;
 mod protected;
+mod reports;
 mod shown;
 mod trees;
 
 pub(crate) use launcher::contain;
+pub use probe::{ProbeError, probe, probe_limits};
 
-use crate::platform::poll::{self, Watch};
 use crate::platform::spawn::{self, Exec};
 use crate::platform::{self, confine};
 use crate::{clock, launch, process};
 use limits::Bound;
-use outlast_journal::limits::{
-    CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES, CONTROL_LINE_BYTES_MAX,
-};
+use outlast_journal::limits::{CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES};
 use outlast_journal::policy::{self, Policy, Report};
-use outlast_journal::{Containment, Failure, Guarantee, Posture, ProcessRef, RunId, names};
+use outlast_journal::{Containment, Failure, Network, Posture, ProcessRef, RunId, names};
+use reports::Reports;
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -35,12 +38,15 @@ use std::path::{Path, PathBuf};
 
 /// The code of a run that cannot be contained as asked.
 pub(crate) const FAILED: &str = "containment_failed";
-/// Name of this backend.
+/// Names of what contains.
 const NATIVE: &str = "native";
+const LANDLOCK: &str = "landlock";
 
 /// What is to be contained.
 pub(crate) struct Contain<'a> {
     pub(crate) run: &'a RunId,
+    /// The run's directory.
+    pub(crate) run_dir: &'a Path,
     pub(crate) containment: &'a Containment,
     pub(crate) argv: &'a [String],
     pub(crate) cwd: &'a str,
@@ -50,8 +56,10 @@ pub(crate) struct Contain<'a> {
 
 /// A command that executes in namespaces of its own.
 pub(crate) struct Contained {
-    /// Process 1 in there, by its number here.
-    pub(crate) init: i32,
+    /// Process 1 in there, by its number here, if it has a namespace for processes.
+    pub(crate) init: Option<i32>,
+    /// What leads to allowed hosts, by its number here: ours too.
+    pub(crate) helper: Option<ProcessRef>,
     /// The command, by its number here.
     pub(crate) main: ProcessRef,
     /// What was bound.
@@ -68,74 +76,164 @@ pub(crate) struct Contained {
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) failure: Failure,
+    /// The step that could not be done, if it was one.
+    step: Option<String>,
     /// What to do about a step that could not be done.
     pub(crate) hint: Option<String>,
 }
 
 impl Contain<'_> {
     /// Starts the launcher and returns once the command executes.
+    ///
+    /// Where namespaces cannot be had, Landlock contains it alone, if what that does not hold may
+    /// be missed; else it is refused.
     pub(crate) fn start(
         &self,
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
     ) -> Result<Contained, Refused> {
-        let absent = protected::absent(Path::new(&self.containment.workspace));
         let limits = Bound::bind(self.containment, self.run).map_err(|(name, error)| {
             broken(&format!("limit: {name}"), error.raw_os_error().unwrap_or(0))
         })?;
-        let begun = self.spawn(stdin, output, &limits);
-        let (launcher, socket) =
-            begun.map_err(|error| broken("launcher", error.raw_os_error().unwrap_or(0)))?;
-        let mut reports = Reports::new(socket);
-        let heard = hear_start(&mut reports);
-        if heard.is_err() {
-            end_all();
-            return Err(self.explained(heard));
-        }
-        platform::process::wait_for(launcher);
-        match heard {
-            Ok((
-                init,
-                Report::Running {
-                    holds,
-                    protected,
-                    notice,
-                },
-            )) => {
-                let children = process::children(init);
-                let main = children.first().copied().and_then(process::current);
-                // Now the command may be reaped: its number outside is known.
-                platform::file::write(&reports.socket, b"g").ok();
-                Ok(Contained {
-                    init,
-                    main: main.unwrap_or(ProcessRef {
-                        pid: init,
-                        start_ticks: process::start_ticks(init).unwrap_or(0),
-                    }),
-                    posture: posture(
-                        self.containment,
-                        [holds, limits.guarantees()].concat(),
-                        (protected, notice),
-                        &limits,
-                    ),
-                    absent,
-                    limits,
-                    reports,
-                })
+        let (mut reports, launcher) = self.spawn(stdin, output, &limits, None)?;
+        let refused = match hear_start(&mut reports) {
+            Ok((init, running)) => {
+                platform::process::wait_for(launcher);
+                return Ok(self.with_init(init, running, limits, reports));
             }
-            Ok(_) | Err(_) => Err(broken("launcher", 0)),
+            Err(heard) => {
+                end_all();
+                self.explained(heard)
+            }
+        };
+        let may_miss = &self.containment.may_miss;
+        let is_enough = policy::NOT_BY_LANDLOCK
+            .iter()
+            .all(|one| may_miss.contains(one));
+        let is_for_want = refused
+            .step
+            .as_deref()
+            .is_some_and(policy::is_of_namespaces);
+        let is_forwarded = matches!(self.containment.network, Network::Allow(_));
+        if !is_for_want || is_forwarded {
+            return Err(refused);
+        }
+        if !is_enough {
+            return Err(refused.or_alone());
+        }
+        self.start_alone(stdin, output, limits, &refused)
+    }
+
+    /// Starts the command with Landlock alone, since `why` keeps it from more.
+    fn start_alone(
+        &self,
+        stdin: BorrowedFd<'_>,
+        output: BorrowedFd<'_>,
+        limits: Bound,
+        why: &Refused,
+    ) -> Result<Contained, Refused> {
+        let private = self.run_dir.join(names::PRIVATE);
+        match crate::fsio::make_private_dir(&private) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(broken("private", error.raw_os_error().unwrap_or(0)));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        let (mut reports, launcher) = self.spawn(stdin, output, &limits, Some(&private))?;
+        let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
+        let heard = match reports.next(give_up_at) {
+            // The socket closes with the exec, and only then.
+            Some(running @ Report::Running { .. }) => match reports.next(give_up_at) {
+                None if reports.is_over => Ok(running),
+                other => Err(other),
+            },
+            other => Err(other),
+        };
+        let running = heard.map_err(|heard| {
+            end_all();
+            self.explained(heard)
+        })?;
+        let mut posture = self.posture(LANDLOCK, running, &limits);
+        posture.fallback_notice = Some(why.as_notice());
+        Ok(Contained {
+            init: None,
+            helper: None,
+            main: reference(launcher),
+            posture,
+            absent: self.absent(),
+            limits,
+            reports,
+        })
+    }
+
+    /// Returns the contained run whose process 1 is `init`.
+    fn with_init(&self, init: i32, running: Report, limits: Bound, reports: Reports) -> Contained {
+        let children = process::children(init);
+        // Ours was made before the command.
+        let is_forwarded = matches!(self.containment.network, Network::Allow(_));
+        let (helper, main) = match children.as_slice() {
+            [helper, main, ..] if is_forwarded => (process::current(*helper), Some(*main)),
+            [main, ..] => (None, Some(*main)),
+            [] => (None, None),
+        };
+        let main = main.and_then(process::current);
+        // Now the command may be reaped: its number outside is known.
+        platform::file::write(&reports.socket, b"g").ok();
+        Contained {
+            init: Some(init),
+            helper,
+            main: main.unwrap_or_else(|| reference(init)),
+            posture: self.posture(NATIVE, running, &limits),
+            absent: self.absent(),
+            limits,
+            reports,
         }
     }
 
+    /// Names that would be protected and are not there.
+    fn absent(&self) -> Vec<PathBuf> {
+        protected::absent(Path::new(&self.containment.workspace))
+    }
+
+    /// Returns what was bound, by what the launcher saw of it.
+    fn posture(&self, backend: &str, running: Report, limits: &Bound) -> Posture {
+        let asked = self.containment;
+        let mut posture = Posture {
+            backend: Some(backend.to_owned()),
+            limits: limits.told.clone(),
+            ..Posture::asked(asked)
+        };
+        if let Report::Running {
+            mut holds,
+            protected,
+            notice,
+        } = running
+        {
+            holds.extend(limits.guarantees());
+            let missing = asked
+                .wanted()
+                .into_iter()
+                .filter(|one| !holds.contains(one));
+            posture.missing = missing.map(|one| one.to_string()).collect();
+            posture.guarantees = holds.iter().map(ToString::to_string).collect();
+            posture.protected = protected;
+            posture.fallback_notice = notice;
+        }
+        posture
+    }
+
     /// Returns the refusal that follows from what was heard.
-    fn explained(&self, heard: Result<(i32, Report), Option<Report>>) -> Refused {
+    fn explained(&self, heard: Option<Report>) -> Refused {
         match heard {
-            Err(Some(Report::SetupFailed { step, errno })) => broken(&step, errno),
-            Err(Some(Report::ExecFailed { failure })) => Refused {
+            Some(Report::SetupFailed { step, errno }) => broken(&step, errno),
+            Some(Report::ExecFailed { failure }) => Refused {
                 failure: self.of_hidden(failure),
+                step: None,
                 hint: None,
             },
-            Ok(_) | Err(_) => broken("launcher", 0),
+            Some(Report::Init { .. } | Report::Running { .. } | Report::Exited { .. }) | None => {
+                broken("launcher", 0)
+            }
         }
     }
 
@@ -160,8 +258,21 @@ impl Contain<'_> {
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
         limits: &Bound,
-    ) -> io::Result<(i32, UnixStream)> {
-        let policy = self.policy(limits)?;
+        alone_in: Option<&Path>,
+    ) -> Result<(Reports, i32), Refused> {
+        let spawned = self.try_spawn([stdin, output], limits, alone_in);
+        let (socket, launcher) =
+            spawned.map_err(|error| broken("launcher", error.raw_os_error().unwrap_or(0)))?;
+        Ok((Reports::new(socket), launcher))
+    }
+
+    fn try_spawn(
+        &self,
+        [stdin, output]: [BorrowedFd<'_>; 2],
+        limits: &Bound,
+        alone_in: Option<&Path>,
+    ) -> io::Result<(UnixStream, i32)> {
+        let policy = self.policy(limits, alone_in)?;
         let (ours, theirs) = UnixStream::pair()?;
         let exec = Exec {
             paths: &[c"/proc/self/exe".to_owned()],
@@ -190,11 +301,11 @@ impl Contain<'_> {
             taken?;
             platform::file::write(&ours, b"g")?;
         }
-        Ok((pid, ours))
+        Ok((ours, pid))
     }
 
     /// Returns a file in memory with the policy and the environment.
-    fn policy(&self, limits: &Bound) -> io::Result<OwnedFd> {
+    fn policy(&self, limits: &Bound, alone_in: Option<&Path>) -> io::Result<OwnedFd> {
         let workspace = Path::new(&self.containment.workspace);
         let home = launch::variable(self.environment, "HOME")
             .and_then(|home| fs::canonicalize(home).ok())
@@ -213,6 +324,7 @@ impl Contain<'_> {
             repository: git::repository(workspace).as_deref().and_then(text),
             git_identity: home.as_deref().and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
+            alone_in: alone_in.and_then(text),
             waits: limits.has_groups(),
             pids_max: limits.pids_max,
             supervisor: platform::process::own_pid(),
@@ -230,6 +342,16 @@ impl Contain<'_> {
         }
         platform::file::rewind(&file)?;
         Ok(file)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            step: None,
+            hint: None,
+        }
     }
 }
 
@@ -282,85 +404,40 @@ fn broken(step: &str, errno: i32) -> Refused {
             message: format!("the run cannot be contained as asked: step `{step}` failed"),
             errno: Some(errno).filter(|errno| *errno != 0),
         },
+        step: Some(step.to_owned()),
         hint: Some(policy::fix(step, errno).to_owned()),
     }
 }
 
-fn posture(
-    asked: &Containment,
-    holds: Vec<Guarantee>,
-    (protected, notice): (Vec<String>, Option<String>),
-    limits: &Bound,
-) -> Posture {
-    let missing = asked
-        .wanted()
-        .into_iter()
-        .filter(|one| !holds.contains(one));
-    Posture {
-        backend: Some(NATIVE.to_owned()),
-        protected,
-        limits: limits.told.clone(),
-        missing: missing.map(|one| one.to_string()).collect(),
-        guarantees: holds.iter().map(ToString::to_string).collect(),
-        fallback_notice: notice,
-        ..Posture::asked(asked)
+impl Refused {
+    /// Adds what could be missed instead.
+    fn or_alone(mut self) -> Self {
+        let names = policy::NOT_BY_LANDLOCK
+            .map(|one| format!("\"{one}\""))
+            .join(", ");
+        let hint = self.hint.unwrap_or_default();
+        self.hint = Some(format!(
+            "{hint}; or accept Landlock alone: `may_miss = [{names}]` in [sandbox]"
+        ));
+        self
+    }
+
+    /// Says why less was bound.
+    fn as_notice(&self) -> String {
+        let step = self.step.as_deref().unwrap_or_default();
+        let errno = self.failure.errno.map(io::Error::from_raw_os_error);
+        let errno = errno.map(|error| format!(": {error}")).unwrap_or_default();
+        let hint = self.hint.as_deref().unwrap_or_default();
+        format!(
+            "Landlock alone, since step `{step}` failed{errno}; to have it contained by native: \
+             {hint}"
+        )
     }
 }
 
-/// What process 1 says, read line by line.
-pub(crate) struct Reports {
-    socket: UnixStream,
-    read: Vec<u8>,
-    is_over: bool,
-}
-
-impl Reports {
-    fn new(socket: UnixStream) -> Self {
-        Self {
-            socket,
-            read: Vec::new(),
-            is_over: false,
-        }
-    }
-
-    /// Returns the next report, waiting for it until this time at most; `None` when there is none.
-    fn next(&mut self, give_up_at: u64) -> Option<Report> {
-        loop {
-            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.read.drain(..=end).collect();
-                return Report::from_bytes(&line);
-            }
-            let left = give_up_at.saturating_sub(clock::monotonic_ms());
-            let mut watches = [Watch::read(self.socket.as_fd())];
-            poll::poll(&mut watches, Some(left)).ok()?;
-            if !watches[0].is_ready() {
-                if left == 0 {
-                    return None;
-                }
-                continue;
-            }
-            let mut buffer = [0; 1_024];
-            let read = platform::file::read(&self.socket, &mut buffer).ok()?;
-            if read == 0 || self.read.len() > CONTROL_LINE_BYTES_MAX * 4 {
-                self.is_over = true;
-                return None;
-            }
-            self.read.extend(buffer.get(..read).unwrap_or_default());
-        }
-    }
-
-    /// Returns a report that is there already.
-    pub(crate) fn now(&mut self) -> Option<Report> {
-        self.next(0)
-    }
-
-    /// Whether there will be no more.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over
-    }
-
-    /// What is ready when there is something to hear.
-    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+fn reference(pid: i32) -> ProcessRef {
+    ProcessRef {
+        pid,
+        start_ticks: process::start_ticks(pid).unwrap_or(0),
     }
 }

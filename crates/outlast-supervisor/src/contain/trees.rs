@@ -47,9 +47,6 @@ pub(super) fn collect(policy: &Policy) -> Result<Vec<Tree>, Broken> {
             add_if_there(&mut trees, &path, true)?;
         }
     }
-    if let Some(proxy) = &asked.proxy {
-        step("proxy", add(&mut trees, Path::new(proxy), true))?;
-    }
     Ok(trees)
 }
 

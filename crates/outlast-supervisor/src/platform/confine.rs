@@ -133,7 +133,10 @@ pub(crate) fn gain_no_privileges() -> io::Result<()> {
 }
 
 /// Gives every capability up, for ever: user 0 gets none back by executing something.
-pub(crate) fn drop_capabilities() -> io::Result<()> {
+///
+/// Whoever has none to begin with may not lower their bounds either; that nothing is gained by
+/// executing is then `gain_no_privileges` alone.
+pub(crate) fn drop_capabilities(may_bound: bool) -> io::Result<()> {
     /// More than any kernel has.
     const CAPABILITIES_MAX: libc::c_int = 63;
     /// NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its lock; no KEEP_CAPS.
@@ -143,7 +146,7 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     let none = [0_u32; 6];
     // SAFETY: numbers, and two arrays of the kernel's layout that live through the call.
     unsafe {
-        for capability in 0..=CAPABILITIES_MAX {
+        for capability in (0..=CAPABILITIES_MAX).filter(|_| may_bound) {
             if libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) == 1 {
                 super::check(libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0))?;
             }
@@ -155,7 +158,9 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
             0,
             0,
         );
-        super::check(libc::prctl(libc::PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0))?;
+        if may_bound {
+            super::check(libc::prctl(libc::PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0))?;
+        }
         let result = libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr());
         super::check(libc::c_int::try_from(result).unwrap_or(-1)).map(drop)
     }

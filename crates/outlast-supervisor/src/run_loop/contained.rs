@@ -52,7 +52,7 @@ impl RunLoop {
 
     /// Says that a run ended for want of memory, where the kernel killed something of it for
     /// that and its main process ended by the same signal, or told of it as a shell does.
-    fn note_memory(&mut self, exit: Option<&MainExit>) {
+    pub(super) fn note_memory(&mut self, exit: Option<&MainExit>) {
         const KILLED: i32 = 128 + libc::SIGKILL;
         let is_killed = exit.is_some_and(|exit| {
             exit.signal.as_deref() == Some("KILL") || exit.exit_code == Some(KILLED)
@@ -83,8 +83,20 @@ impl RunLoop {
         Ok(())
     }
 
+    /// Processes in a contained run that are none of its own.
+    pub(super) fn ours(&self) -> Vec<i32> {
+        let Some(contained) = &self.contained else {
+            return Vec::new();
+        };
+        let helper = contained
+            .helper
+            .filter(|helper| crate::process::is_alive(*helper));
+        let helper = helper.map(|helper| helper.pid);
+        contained.init.into_iter().chain(helper).collect()
+    }
+
     /// Process 1 of a contained run: ours, and none of the run's own.
     pub(super) fn init(&self) -> Option<i32> {
-        self.contained.as_ref().map(|contained| contained.init)
+        self.contained.as_ref().and_then(|contained| contained.init)
     }
 }

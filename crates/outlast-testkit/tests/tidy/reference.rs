@@ -211,6 +211,17 @@ fn every_file_of_a_store_is_explained() {
     assert_named("store.md", &names);
 }
 
+/// The keys that a source of a table of its own lists.
+fn keys_of(path: &str) -> Vec<String> {
+    let source = source(path);
+    let keys = source
+        .lines()
+        .find(|line| line.starts_with("pub(crate) const KEYS"));
+    let keys = keys.and_then(|line| Some(line.split_once('=')?.1));
+    let keys = keys.expect("the keys of the table").split('"').skip(1);
+    keys.step_by(2).map(str::to_owned).collect()
+}
+
 #[test]
 fn every_key_of_the_configuration_is_explained() {
     let source = source("outlast/src/config.rs");
@@ -223,13 +234,11 @@ fn every_key_of_the_configuration_is_explained() {
         names.len(),
         fields(&self::source("outlast-journal/src/limits.rs"), "Limits").len()
     );
-    let rules = self::source("outlast/src/policy/rules.rs");
-    let keys = rules
-        .lines()
-        .find(|line| line.starts_with("pub(crate) const KEYS"));
-    let keys = keys.and_then(|line| Some(line.split_once('=')?.1));
-    let keys = keys.expect("the keys of the rules").split('"').skip(1);
-    let names: BTreeSet<&str> = names.into_iter().chain(keys.step_by(2)).collect();
+    let keys = ["outlast/src/policy/rules.rs", "outlast/src/sandbox.rs"].map(keys_of);
+    let names: BTreeSet<&str> = names
+        .into_iter()
+        .chain(keys.iter().flatten().map(String::as_str))
+        .collect();
     assert_named(
         "configuration.md",
         &names.iter().copied().collect::<Vec<_>>(),

@@ -3,6 +3,7 @@
 //! It looks and changes nothing, save a file of its own in the store that it
 //! takes away again.
 
+mod containment;
 mod host;
 mod machine;
 mod store;
@@ -93,6 +94,7 @@ impl Group {
 pub(crate) fn doctor(surface: &mut Surface, arguments: &JsonArguments) -> Result<u8, Stop> {
     let mut checks = store::checks(surface);
     checks.extend(machine::checks());
+    checks.extend(containment::checks());
     checks.extend(host::checks(surface.surroundings.run.as_deref()));
     let is_fine = checks.iter().all(|check| check.level != Level::Failure);
     if arguments.json {

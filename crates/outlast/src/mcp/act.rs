@@ -43,10 +43,6 @@ fn send_failure(error: &SendError) -> Failure {
     if let SendError::Read(error) = error {
         return read_failure(error);
     }
-    if matches!(error, SendError::NoStdin { .. }) {
-        let hint = "start it with `stdin: pipe` to send to it";
-        return Failure::plain("no_stdin", error.to_string(), hint, exit::ERROR);
-    }
     Failure::new(error, exit::ERROR)
 }
 

@@ -261,12 +261,6 @@ pub(crate) enum ArgumentError {
         /// What was given.
         path: String,
     },
-    /// This version cannot bind it.
-    #[error("this version cannot contain a run as `{name}` asks")]
-    Containment {
-        /// The argument.
-        name: &'static str,
-    },
 }
 
 impl Advice for ArgumentError {
@@ -280,7 +274,6 @@ impl Advice for ArgumentError {
             Self::EnvNotAllowed { .. } => "env_not_allowed",
             Self::LifetimeOverHttp => "lifetime_over_http",
             Self::NoDirectory { .. } => "work_dir",
-            Self::Containment { .. } => "containment_unavailable",
         }
     }
 
@@ -301,9 +294,6 @@ impl Advice for ArgumentError {
             }
             Self::NoDirectory { .. } => {
                 "give a directory that exists, or leave it out for the project root".to_owned()
-            }
-            Self::Containment { name } => {
-                format!("leave `{name}` out to run it on the host as it is")
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::{
     failure::{Failure, exit},
     look::clean,
     policy::Rules,
+    sandbox::Sandbox,
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
@@ -157,11 +158,18 @@ impl Desk {
     ///
     /// Fails as [`Self::open`] does.
     pub(super) fn open_with_rules(&self) -> Result<(Store, Option<Rules>), Failure> {
-        let failed = |error: &dyn Advice| Failure::new(error, exit::ERROR);
-        let config = Config::load(self.surroundings.config()).map_err(|error| failed(&error))?;
-        let root = self.surroundings.store().map_err(|error| failed(&error))?;
-        let store = Store::open(&root, config.limits).map_err(|error| failed(&error))?;
-        Ok((store, config.rules))
+        open(&self.surroundings)
+    }
+
+    /// Returns what the configuration says of containment.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the configuration does.
+    pub(super) fn sandbox(&self) -> Result<Sandbox, Failure> {
+        let config = Config::load(self.surroundings.config());
+        let config = config.map_err(|error| Failure::new(&error, exit::ERROR))?;
+        Ok(config.sandbox)
     }
 
     /// Returns what a model is told at first: what goes on here, and what ended unseen.
@@ -224,15 +232,31 @@ impl Desk {
     ///
     /// A note that cannot be made is no error: the end is told once more.
     pub(super) fn note_told(&self, caller: &Caller, told: &[RunId]) {
-        if told.is_empty() {
-            return;
-        }
-        if let Ok(store) = self.open()
-            && store.is_writable()
-        {
-            store.acknowledge(told, &self.session(caller)).ok();
+        if !told.is_empty() {
+            self.teller(caller, told.to_vec())();
         }
     }
+
+    /// Returns what notes that the session was told of the ends of these runs, for later.
+    pub(super) fn teller(&self, caller: &Caller, told: Vec<RunId>) -> impl FnOnce() + Send + use<> {
+        let (surroundings, session) = (self.surroundings.clone(), self.session(caller));
+        move || {
+            if let Ok((store, _)) = open(&surroundings)
+                && store.is_writable()
+            {
+                store.acknowledge(&told, &session).ok();
+            }
+        }
+    }
+}
+
+/// Opens the store as it is now, with the user's rules for what may be started.
+fn open(surroundings: &Surroundings) -> Result<(Store, Option<Rules>), Failure> {
+    let failed = |error: &dyn Advice| Failure::new(error, exit::ERROR);
+    let config = Config::load(surroundings.config()).map_err(|error| failed(&error))?;
+    let root = surroundings.store().map_err(|error| failed(&error))?;
+    let store = Store::open(&root, config.limits).map_err(|error| failed(&error))?;
+    Ok((store, config.rules))
 }
 
 /// Returns an ended run as a notice.

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     failure::{Failure, exit},
     policy::Policy,
+    sandbox::Sandbox,
     surroundings::Surroundings,
 };
 use http_body_util::{Full, combinators::BoxBody};
@@ -84,6 +85,15 @@ impl Endpoint {
     /// Returns the directory to run in.
     pub(crate) fn cwd(&self, asked: Option<&str>) -> PathBuf {
         self.desk.cwd(&Caller::default(), asked)
+    }
+
+    /// Returns what the configuration says of containment.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the configuration does.
+    pub(crate) fn sandbox(&self) -> Result<Sandbox, Failure> {
+        self.desk.sandbox()
     }
 
     /// Counts a run that was started beside the tools.

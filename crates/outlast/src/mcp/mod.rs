@@ -9,6 +9,7 @@ mod act;
 mod answer;
 mod arguments;
 mod desk;
+mod hints;
 mod http;
 mod keys;
 mod offer;
@@ -23,7 +24,7 @@ mod wire;
 
 pub(crate) use arguments::{ArgumentError, Arguments, clamp};
 pub(crate) use http::Endpoint;
-pub(crate) use run::{REFUSED_ENV, start_failure};
+pub(crate) use run::{REFUSED_ENV, containment, start_failure};
 
 use crate::{
     cli::McpArguments,

@@ -43,9 +43,10 @@ impl Offer for Desk {
         if as_task && let Some(task) = task::begun(self, &answer) {
             return Ok(Reply::Task(task));
         }
-        // What nobody is there to hear is told again.
-        if !listener.is_gone() {
-            self.note_told(&caller, &answer.told);
+        // What is never written is told again.
+        if !answer.told.is_empty() {
+            let teller = self.teller(&caller, answer.told.clone());
+            listener.after.set(Box::new(teller));
         }
         Ok(Reply::Result(result(answer)))
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 use outlast_lib::{
     Begun, CommandLine, Leftovers, Lifetime, Network, Origin, Record, Request, StartError, Status,
-    Stdin, WaitQuery, limits,
+    Stdin, Tier, WaitQuery, limits,
 };
 use outlast_supervisor::process;
 use std::{env, path::Path};
@@ -136,6 +136,7 @@ struct Asked {
     lifetime: Lifetime,
     queue: bool,
     idempotency_key: Option<String>,
+    containment: (Option<Tier>, Option<Network>),
 }
 
 impl Asked {
@@ -172,8 +173,8 @@ impl Asked {
                 .unwrap_or_default(),
             queue: from.flag("queue")?.unwrap_or(false),
             idempotency_key: from.text("idempotency_key")?,
+            containment: containment(from)?,
         };
-        check_containment(from)?;
         let refused = asked
             .env
             .iter()
@@ -185,20 +186,17 @@ impl Asked {
     }
 }
 
-/// Refuses what this version cannot bind: a run is never started with less than was asked for.
-fn check_containment(from: &mut Arguments) -> Result<(), ArgumentError> {
-    let words = [("read", true), ("edit", true), ("host", false)];
-    if from.word("sandbox", &words)?.unwrap_or(false) {
-        return Err(ArgumentError::Containment { name: "sandbox" });
-    }
+/// Reads how far the run is to be contained, and which hosts it may talk to.
+pub(crate) fn containment(
+    from: &mut Arguments,
+) -> Result<(Option<Tier>, Option<Network>), ArgumentError> {
+    let words = [Tier::ReadOnly, Tier::SandboxEdit, Tier::FullAccess];
+    let tier = from.word("sandbox", &words.map(|tier| (tier.word(), tier)))?;
     let Some(asked) = from.text("network")? else {
-        return Ok(());
+        return Ok((tier, None));
     };
     match network(&asked) {
-        Ok(Network::Full) => Ok(()),
-        Ok(Network::None | Network::Allow(_)) => {
-            Err(ArgumentError::Containment { name: "network" })
-        }
+        Ok(network) => Ok((tier, Some(network))),
         Err(_) => Err(ArgumentError::Word {
             name: "network",
             given: asked,
@@ -229,7 +227,11 @@ fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<R
     };
     let (timeout_ms, notice) = policy.timeout_ms(timeout_ms);
     notices.extend(notice);
+    let (tier, network) = asked.containment;
+    let contained = call.desk.sandbox()?.of_host(tier, network);
+    let containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
     Ok(Request {
+        containment,
         environment: env::vars_os().collect(),
         env_set: asked.env,
         is_for_tool: true,

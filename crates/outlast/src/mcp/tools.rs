@@ -5,7 +5,7 @@ use super::{
     answer::Answer,
     arguments::{ArgumentError, Arguments},
     desk::{self, Desk},
-    read, run, wait,
+    hints, read, run, wait,
     wire::Caller,
 };
 use crate::{
@@ -115,7 +115,7 @@ pub(super) fn answer(
     interrupt: BorrowedFd<'_>,
 ) -> Answer {
     let answered = try_answer(desk, caller, tool, given, interrupt);
-    answered.unwrap_or_else(|failure| Answer::refused(&failure))
+    answered.unwrap_or_else(|failure| Answer::refused(&hints::in_tools(failure)))
 }
 
 fn try_answer(

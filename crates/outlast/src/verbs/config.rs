@@ -5,7 +5,7 @@ use crate::{
     document::Configuration,
     failure::{Stop, exit},
     look::pad,
-    policy,
+    policy, sandbox,
     surface::Surface,
 };
 
@@ -40,6 +40,11 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
             pad(setting.name, NAME_COLUMNS)
         ));
     }
+    if let Some(port) = config.serve_port {
+        lines.push(String::new());
+        lines.push("[serve]".to_owned());
+        lines.push(format!("{}= {port}", pad("port", NAME_COLUMNS)));
+    }
     if let Some(rules) = &config.rules {
         lines.push(String::new());
         lines.push(format!("[{}]", policy::TABLE));
@@ -49,6 +54,11 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
                 .iter()
                 .map(|(name, value)| format!("{}= {value}", pad(name, NAME_COLUMNS))),
         );
+    }
+    lines.extend([String::new(), format!("[{}]", sandbox::TABLE)]);
+    for key in sandbox::KEYS {
+        let value = config.sandbox.value(key);
+        lines.push(format!("{}= {value}", pad(key, NAME_COLUMNS)));
     }
     lines.push(String::new());
     surface.screen.print(&lines.join("\n"))?;

@@ -18,9 +18,12 @@ use std::{io::ErrorKind, slice};
 /// Starts a command; with `--wait` prints its output as it comes and returns its code.
 pub(crate) fn run(surface: &mut Surface, arguments: RunArguments) -> Result<u8, Stop> {
     let (wait, json) = (arguments.wait, arguments.json);
-    let request = request::request(arguments)?;
+    let mut request = request::request(arguments)?;
     // Taken before the start: a ^C from then on ends a wait and loses no id.
     let interrupt = if wait { Some(interrupt()?) } else { None };
+    if let Some(asked) = request.containment.take() {
+        request.containment = Some(surface.config()?.sandbox.complete(asked));
+    }
     let store = surface.open()?;
     let begun = store
         .start(&request)

@@ -5,7 +5,8 @@
 //! is what came out; with `OUTLAST_BLESS=1` it is written anew.
 
 use crate::case_ground::write;
-use crate::contain_ground::{Contained, PYTHON, Who, set_mode};
+use crate::contain_ground::{Contained, LANDLOCK_LACKS, PYTHON, Who, set_mode};
+use crate::contain_honest::DENY;
 use outlast_testkit::{Output, capture};
 use serde_json::{Map, Value, json};
 use std::{
@@ -48,6 +49,25 @@ const NO_BAIT: [(&str, &str); 4] = [
 ];
 /// Attempts whose success is reported rather than held.
 const REPORTED: [&str; 1] = ["orders: absent .codex, made (reported)"];
+/// Attempts that Landlock alone does not hold, or is not known to: they are those of the
+/// guarantees that it lacks.
+const NOT_BY_LANDLOCK: [&str; 15] = [
+    "kernel: the mounts of the host",
+    "orders: a hook of a repository inside",
+    "orders: a new git hook",
+    "orders: another .git in its place",
+    "orders: another directory around a repository",
+    "orders: git configuration",
+    "orders: other hooks in their place",
+    "orders: present .claude/settings.json",
+    "orders: present .envrc",
+    "orders: present .husky/pre-push",
+    "orders: present .mcp.json",
+    "orders: present .vscode/tasks.json",
+    "write: attributes outside",
+    "write: permissions outside",
+    "write: times outside",
+];
 /// What must work inside.
 const USE: &str = "use: ";
 /// Attempts that some machines have nothing for, even bare.
@@ -350,6 +370,27 @@ fn native(tier: &str) -> Vec<Column> {
     columns.collect()
 }
 
+/// Landlock alone, where no namespace can be made.
+fn landlock() -> Vec<Column> {
+    let columns = Who::all().into_iter().map(|who| {
+        let bait = Bait::new(who);
+        bait.ground.accept(&LANDLOCK_LACKS);
+        bait.ground.file("deny.py", DENY);
+        // The project is handed over with it, and the program in it loses its bit.
+        add_set_user(&bait.ground);
+        let program = bait.ground.program().to_str().expect("text").to_owned();
+        let deny = bait.ground.work().join("deny.py");
+        let deny = deny.to_str().expect("text").to_owned();
+        let filter = [PYTHON, &deny, "272", "1", "-1", &program];
+        let words = ["run", "--wait", "--sandbox", "edit", "--"];
+        Column {
+            head: format!("landlock, {}", who.name()),
+            outcomes: bait.probe(&[&filter[..], &words].concat()),
+        }
+    });
+    columns.collect()
+}
+
 fn is_out(column: &Column, name: &str) -> bool {
     column.outcomes.get(name).is_some_and(|told| told == "out")
 }
@@ -448,9 +489,19 @@ fn assert_page(table: &str) {
 
 #[test]
 fn nothing_that_we_know_gets_out_of_an_editing_sandbox() {
-    let (bare, contained) = (bare(), native("edit"));
+    let (bare, mut contained) = (bare(), native("edit"));
     let faults = faults(&bare, &contained);
     assert!(faults.is_empty(), "{faults:#?}");
+    let alone = landlock();
+    let mut unknown = Vec::new();
+    for column in &alone {
+        let out = column.outcomes.iter().filter(|(_, told)| *told == "out");
+        let is_known = |name: &str| NOT_BY_LANDLOCK.contains(&name) || REPORTED.contains(&name);
+        let out = out.filter(|(name, _)| !is_known(name));
+        unknown.extend(out.map(|(name, _)| format!("{name} ({})", column.head)));
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+    contained.extend(alone);
     // The page has the columns of both, which only root can be.
     if Who::all().len() > 1 {
         assert_page(&table(&bare, &contained));

@@ -18,6 +18,14 @@ const USER: u32 = 654_321;
 /// A Python that lies where every run sees it.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
 
+/// What Landlock alone does not hold.
+pub(crate) const LANDLOCK_LACKS: [&str; 4] = [
+    "write_boundary",
+    "metadata_ro",
+    "pid_isolated",
+    "killed_with_supervisor",
+];
+
 /// Who the program runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
@@ -132,6 +140,15 @@ impl Contained {
     pub(crate) fn json(&self, words: &[&str]) -> Value {
         let output = capture(self.outlast(words));
         serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("no document: {output:#?}"))
+    }
+
+    /// Configures guarantees that a run may miss.
+    pub(crate) fn accept(&self, guarantees: &[&str]) {
+        let folder = self.home.path().join(".config/outlast");
+        fs::create_dir_all(&folder).expect("the home can be filled");
+        let text = format!("[sandbox]\nmay_miss = {guarantees:?}\n");
+        write(&folder.join("config.toml"), &text);
+        self.hand_over();
     }
 
     /// Writes a file of the project.

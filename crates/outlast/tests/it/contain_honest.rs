@@ -1,12 +1,12 @@
 //! Each primitive is taken away in turn, by a filter in front of the program: a run is refused
 //! with the step, or told exactly what it lacks; it is never executed bare.
 
-use crate::contain_ground::{Contained, PYTHON, Who};
+use crate::contain_ground::{Contained, LANDLOCK_LACKS, PYTHON, Who};
 use outlast_testkit::{Output, capture};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const DENY: &str = include_str!("contain_deny.py");
+pub(crate) const DENY: &str = include_str!("contain_deny.py");
 
 /// A call of the kernel that is not there, or refuses.
 struct Denied {
@@ -169,6 +169,66 @@ fn without_landlock_a_run_is_told_what_holds_alone() {
         let output = under(&ground, &no_landlock, &words);
         assert_eq!(output.code, Some(126), "{output:#?}");
         assert!(output.stdout.contains("look: unix_sockets"), "{output:#?}");
+    }
+}
+
+/// What Landlock alone does not hold has to be accepted by name; then it is told, and why.
+#[test]
+fn without_namespaces_landlock_alone_is_bound_only_where_what_it_lacks_may_be_missed() {
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("did not run: the numbers of the calls are those of x86-64");
+        return;
+    }
+    for who in Who::all() {
+        let ground = Contained::new(who);
+        ground.file("deny.py", DENY);
+        let no_namespaces = denied("unshare", 272, EPERM, [None; 2]);
+        let words = [
+            "run",
+            "--json",
+            "--sandbox",
+            "edit",
+            "--",
+            "sh",
+            "-c",
+            "echo x > made; exit 3",
+        ];
+        let refused = under(&ground, &no_namespaces, &words);
+        assert_eq!(refused.code, Some(126), "{refused:#?}");
+        assert!(
+            refused.stdout.contains("or accept Landlock alone"),
+            "{refused:#?}"
+        );
+
+        ground.accept(&LANDLOCK_LACKS[..3]);
+        let refused = under(&ground, &no_namespaces, &words);
+        assert_eq!(refused.code, Some(126), "{refused:#?}");
+
+        ground.accept(&LANDLOCK_LACKS);
+        let output = under(&ground, &no_namespaces, &words);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+        let record: Value = serde_json::from_str(&output.stdout).expect("a document");
+        let posture = &record["posture"];
+        assert_eq!(posture["backend"], "landlock", "{posture:#}");
+        assert_eq!(
+            posture["guarantees"],
+            json!(["read_boundary", "net_none", "unix_sockets"])
+        );
+        assert_eq!(posture["missing"], json!(LANDLOCK_LACKS));
+        let notice = posture["fallback_notice"].as_str().expect("a text");
+        let begins = "Landlock alone, since step `namespaces` failed: Operation not permitted (os error 1); \
+                      to have it contained by native: let users make namespaces";
+        assert!(notice.starts_with(begins), "{notice}");
+        assert!(output.stderr.contains(begins), "{output:#?}");
+        let id = record["id"].as_str().expect("an id");
+        let waited = capture(ground.outlast(&["wait", id]));
+        assert_eq!(waited.code, Some(3), "{waited:#?}");
+        assert!(ground.work().join("made").exists());
+
+        // Where namespaces can be had, what may be missed is held all the same.
+        let record = ground.json(&["run", "--json", "--sandbox", "edit", "--", "true"]);
+        assert_eq!(record["posture"]["backend"], "native");
+        assert_eq!(record["posture"]["missing"], Value::Null);
     }
 }
 

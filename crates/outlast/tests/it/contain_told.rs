@@ -340,3 +340,65 @@ fn processors_are_bounded_or_the_run_is_refused() {
         }
     }
 }
+
+/// What a host gets is what the user configured, and a call may only lower it.
+#[test]
+fn a_host_gets_what_is_configured_and_may_ask_for_less() {
+    let ground = crate::case_ground::Ground::new();
+    let folder = ground.home.path().join(".config/outlast");
+    fs::create_dir_all(&folder).expect("the home can be filled");
+    crate::case_ground::write(
+        &folder.join("config.toml"),
+        "[sandbox]\ncommands = \"edit\"\nmax_tier = \"edit\"\n",
+    );
+    let mut client = crate::mcp_client::Client::open(&ground);
+    let mut posture = |arguments: Value| {
+        let begun = client.fine("background_run", arguments);
+        begun["posture"].as_str().expect("a line").to_owned()
+    };
+    let told = posture(json!({"command": "true"}));
+    let begins = "contained by native, tier SandboxEdit, network none; holds write_boundary";
+    assert!(told.starts_with(begins), "{told}");
+    let told = posture(json!({"command": "true", "sandbox": "read", "network": "full"}));
+    assert!(
+        told.starts_with("contained by native, tier ReadOnly, network full"),
+        "{told}"
+    );
+    let (code, message) = client.refused(
+        "background_run",
+        json!({"command": "true", "sandbox": "host"}),
+    );
+    assert_eq!(code, "tier_above_max", "{message}");
+}
+
+/// Case SB-01: the doctor names what works here, and of what does not the step.
+#[test]
+fn the_doctor_says_what_can_contain_a_run_here() {
+    for who in Who::all() {
+        let ground = Contained::new(who);
+        let report = ground.json(&["doctor", "--json"]);
+        let checks = report["checks"].as_array().expect("a list").clone();
+        let check = |name: &str| {
+            let found = checks.iter().find(|check| check["name"] == name);
+            found.expect("it was looked at").clone()
+        };
+        let native = check("native");
+        assert_eq!(native["level"], "ok", "{native}");
+        let message = native["message"].as_str().expect("a text");
+        assert!(ALL.iter().all(|held| message.contains(held)), "{message}");
+        let limits = check("limits")["message"]
+            .as_str()
+            .expect("a text")
+            .to_owned();
+        assert!(
+            limits.contains("memory by ") && limits.contains("cpu by "),
+            "{limits}"
+        );
+        if cfg!(debug_assertions) {
+            let mut command = ground.outlast(&["doctor", "--json"]);
+            command.env("OUTLAST_FAULT", "contain:proc");
+            let output = capture(command);
+            assert!(output.stdout.contains("step `proc` failed"), "{output:#?}");
+        }
+    }
+}

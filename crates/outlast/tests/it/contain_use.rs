@@ -194,7 +194,9 @@ fn a_linked_worktree_commits_and_a_false_one_shows_nothing() {
         let link = ground.work().join(".git");
         let own = fs::read_to_string(&link).expect("a link");
         let own = own.trim().trim_start_matches("gitdir: ").to_owned();
-        fs::write(Path::new(&own).join("gitdir"), "/elsewhere/.git\n").expect("it is ours");
+        let back = Path::new(&own).join("gitdir");
+        fs::remove_file(&back).expect("it is ours");
+        crate::case_ground::write(&back, "/elsewhere/.git\n");
         let refused = ground.run(&["--sandbox", "edit"], &format!("ls {path}"));
         assert_ne!(refused.code, Some(0), "{refused:#?}");
     }

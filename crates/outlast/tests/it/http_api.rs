@@ -307,16 +307,32 @@ fn bad_input_to_a_start_is_refused_by_name_and_leaves_no_run() {
         assert_eq!(answer.refusal(), refusal(code, 400), "{answer:#?}");
         assert!(answer.body.contains(named), "{named}: {answer:#?}");
     }
-    for (name, word) in [("sandbox", "edit"), ("network", "none")] {
-        let refused = answer(json!({"command": "a", name: word})).refusal();
-        assert_eq!(refused, refusal("containment_unavailable", 422));
-    }
+    let refused = answer(json!({"command": "a", "network": "none"})).refusal();
+    assert_eq!(refused, refusal("containment_unavailable", 422));
     assert!(ground.runs().is_empty(), "a refusal leaves no run");
     let missing = answer(json!({"argv": ["nonesuch-program"]}));
     assert_eq!(missing.refusal(), refusal("no_such_program", 422));
     let error = &missing.json()["error"];
     let id = error["id"].as_str().expect("it names its run");
     assert_eq!(ground.record(id)["status"], "failed");
+}
+
+#[test]
+fn a_start_is_contained_as_it_asks_and_never_above_what_is_configured() {
+    let ground = Ground::with_limits("[sandbox]\nmax_tier = \"edit\"");
+    let server = Server::start(&ground);
+    let text = "touch /etc/outlast-over-http || echo held";
+    let above = server.send(&server.post("/api/runs", json!({"command": text, "sandbox": "host"})));
+    assert_eq!(above.refusal(), refusal("tier_above_max", 422));
+    for body in [
+        json!({"command": text, "sandbox": "edit"}),
+        json!({"command": text}),
+    ] {
+        let id = server.run(body);
+        assert_eq!(ground.wait(&id), 0);
+        assert!(ground.text(&id).ends_with("held\n"));
+        assert_eq!(ground.record(&id)["posture"]["tier"], "SandboxEdit");
+    }
 }
 
 #[test]

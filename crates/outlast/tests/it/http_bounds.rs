@@ -290,11 +290,11 @@ fn what_is_no_http_or_no_json_is_told_or_closed_and_the_server_goes_on() {
 }
 
 #[test]
-fn a_hundred_waits_cost_no_processor_time() {
+fn two_hundred_waits_cost_next_to_no_processor_time() {
     let ground = Ground::new();
     let server = Server::start(&ground);
     let id = server.run(json!({"command": "sleep 300"}));
-    let mut lines: Vec<Line> = (0..100).map(|_| server.line()).collect();
+    let mut lines: Vec<Line> = (0..200).map(|_| server.line()).collect();
     for (number, line) in lines.iter_mut().enumerate() {
         let events = server.get(&format!("/api/runs/{id}/events"));
         line.send(&if number % 2 == 0 {
@@ -304,13 +304,13 @@ fn a_hundred_waits_cost_no_processor_time() {
         });
     }
     eventually("they wait", SOON, || {
-        server.metric("outlast_waits ") == 50 && server.metric("outlast_event_streams ") == 50
+        server.metric("outlast_waits ") == 100 && server.metric("outlast_event_streams ") == 100
     });
     let before = ticks(server.pid());
     thread::park_timeout(Duration::from_secs(3));
     let used = ticks(server.pid()) - before;
-    // A look each 500 ms and stream would be 300 looks in this time.
-    assert!(used <= 15, "{used} ticks of the processor");
+    // A tenth of a processor: more than a run's supervisor can tell look for themselves.
+    assert!(used <= 30, "{used} ticks of the processor");
     let mut rest = [0; 1];
     let socket = lines.swap_remove(0);
     socket

@@ -253,7 +253,9 @@ fn the_port_is_that_of_the_flag_else_of_the_configuration() {
         output.stderr.contains(&format!("127.0.0.1:{port}")),
         "{output:#?}"
     );
-    drop(Server::start_with(&ground, &[]));
+    let shown = ground.program.json(&["config", "--json"]);
+    assert_eq!(shown["serve"]["port"], port);
+    drop(Server::start(&ground));
     write(&folder.join("config.toml"), "[serve]\nport = 65536\n");
     assert!(
         ground

@@ -90,6 +90,13 @@ impl Client {
         writeln!(stdin, "{line}").ok();
     }
 
+    /// Writes a line of any bytes; one that would be several is.
+    pub(crate) fn write_bytes(&mut self, line: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("the session is open");
+        stdin.write_all(line).ok();
+        stdin.write_all(b"\n").ok();
+    }
+
     /// Sends a request and does not wait for its answer.
     pub(crate) fn send(&mut self, method: &str, params: Value) -> u64 {
         self.next_id += 1;
@@ -179,6 +186,11 @@ impl Client {
         let text = blocks[0]["text"].as_str().expect("a text").to_owned();
         let parsed: Value = serde_json::from_str(&text).expect("the text is JSON");
         assert_eq!(parsed, object);
+        // Who reads it has tools and no command line; a person may be told of one.
+        assert!(
+            !text.contains("`outlast ") || text.contains("the user"),
+            "{text}"
+        );
         Reply {
             object,
             text,

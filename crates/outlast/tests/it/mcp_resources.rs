@@ -120,7 +120,8 @@ fn lists_say_for_how_long_they_are_good() {
 fn a_session_that_subscribes_is_told_of_output_and_of_the_end_until_it_unsubscribes() {
     let ground = Ground::new();
     let gate = ground.gate("go");
-    let mut client = Client::open(&ground);
+    let (mut client, opened) = Client::open_with(ground.program.command(&["mcp"]), "test-host");
+    assert_eq!(opened["capabilities"]["resources"]["subscribe"], true);
     let command = "read -r _ <go; echo one; read -r _ <go; echo two; read -r _ <go";
     let id = client.run(json!({"command": command}));
     let (record, output) = (

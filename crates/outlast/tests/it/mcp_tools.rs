@@ -329,7 +329,7 @@ const WRONG: &str = r#"
     run | {"command": "ls", "env": {"LD_PRELOAD": "x"}} | env_not_allowed | `LD_PRELOAD`
     run | {"command": "ls", "stdin": "tty"} | unknown_word | `stdin`
     run | {"command": "ls", "cwd": "gone"} | work_dir | `cwd`
-    run | {"command": "ls", "sandbox": "read"} | containment_unavailable | `sandbox`
+    run | {"command": "ls", "sandbox": "wide"} | unknown_word | `sandbox`
     run | {"command": "ls", "network": "none"} | containment_unavailable | `network`
     run | {"command": "ls", "network": "some"} | unknown_word | `network`
     list | {"limit": "all"} | wrong_type | `limit`

@@ -7,7 +7,10 @@ use outlast_journal::Tier;
 fn without_cgroups_memory_is_watched_processes_are_counted_and_processors_are_refused() {
     let none = Places::default();
     let run = RunId::from_bits([3; 10]);
-    let mut bound = Bound::default();
+    let mut bound = Bound {
+        own_processes: 1,
+        ..Bound::default()
+    };
     let mut bind = |counted, name| bound.bind_one(&none, &run, (counted, name), 10);
     bind(Counted::Memory, "memory").expect("a watchdog");
     bind(Counted::Pids, "pids").expect("a limit of the launcher");

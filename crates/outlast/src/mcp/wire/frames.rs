@@ -5,6 +5,7 @@
 
 use super::{
     judge::{self, Verdict},
+    offer::{Act, After},
     skim::Skim,
 };
 use outlast_lib::limits;
@@ -14,11 +15,11 @@ use rmcp::{
         ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage,
         JsonRpcNotification, RequestId,
     },
-    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    service::{RequestContext, RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     io::{self, ErrorKind},
     pin::Pin,
     sync::{
@@ -30,7 +31,7 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
-    task::{JoinHandle, JoinSet},
+    task::{JoinHandle, JoinSet, spawn_blocking},
     time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
@@ -53,12 +54,12 @@ pub(super) struct Frames<R> {
     next: Option<(Box<ClientJsonRpcMessage>, usize, Instant)>,
     room: Arc<Semaphore>,
     /// Requests that are not answered yet.
-    open: HashSet<RequestId>,
+    open: HashMap<RequestId, After>,
     /// A request came that is more than a question who is there.
     is_begun: bool,
     /// Answers that are made here, on their way out.
     own: JoinSet<io::Result<()>>,
-    out: Option<mpsc::Sender<Vec<u8>>>,
+    out: Option<mpsc::Sender<Line>>,
     unwritten: Arc<Unwritten>,
     writer: Option<JoinHandle<()>>,
     ends: Ends,
@@ -74,28 +75,61 @@ pub(super) struct Ends {
 
 /// Room that a request holds as long as it is worked on.
 #[derive(Clone, Debug)]
-struct Held(#[expect(dead_code, reason = "it is held, not read")] Arc<OwnedSemaphorePermit>);
+struct Held {
+    #[expect(dead_code, reason = "it is held, not read")]
+    room: Arc<OwnedSemaphorePermit>,
+    after: After,
+}
+
+/// A line on its way out.
+struct Line {
+    bytes: Vec<u8>,
+    /// What is to be done once it is written.
+    act: Option<Act>,
+}
+
+/// Returns whether a request came on a connection that lasts beyond it, as those here do.
+///
+/// Only there can a host be asked, or be told of something later.
+pub(super) fn is_lasting(context: &RequestContext<RoleServer>) -> bool {
+    after(context).is_some()
+}
+
+/// Returns what is to be done once the answer to a request is written, if that can be told.
+pub(super) fn after(context: &RequestContext<RoleServer>) -> Option<After> {
+    let held = context.extensions.get::<Held>()?;
+    Some(held.after.clone())
+}
 
 /// Answers that are not written yet.
 #[derive(Debug, Default)]
 struct Unwritten {
     bytes: AtomicUsize,
+    /// Lines after which something is to be done, which the next request must find done.
+    acts: AtomicUsize,
     eased: Notify,
 }
 
 impl Unwritten {
-    fn add(&self, bytes: usize) {
+    fn add(&self, bytes: usize, has_act: bool) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.acts.fetch_add(usize::from(has_act), Ordering::Relaxed);
     }
 
-    fn remove(&self, bytes: usize) {
+    fn remove(&self, bytes: usize, had_act: bool) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.acts.fetch_sub(usize::from(had_act), Ordering::Relaxed);
         self.eased.notify_one();
+    }
+
+    fn is_eased(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) <= limits::UNREAD_BYTES_MAX
+            && self.acts.load(Ordering::Relaxed) == 0
     }
 
     /// Returns once there is room for more.
     async fn eased(&self) {
-        while self.bytes.load(Ordering::Relaxed) > limits::UNREAD_BYTES_MAX {
+        while !self.is_eased() {
             self.eased.notified().await;
         }
     }
@@ -122,7 +156,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Frames<R> {
             out: Some(out),
             unwritten,
             writer: Some(writer),
-            open: HashSet::new(),
+            open: HashMap::new(),
             is_begun: false,
             ends,
         }
@@ -202,14 +236,17 @@ impl<R: AsyncRead + Send + Unpin + 'static> Frames<R> {
             self.refuse(Some(request.id), judge::too_many());
             return None;
         };
-        if !self.open.insert(request.id.clone()) {
+        if self.open.contains_key(&request.id) {
             self.refuse(None, judge::id_in_use(&request.id));
             return None;
         }
+        let after = After::default();
+        self.open.insert(request.id.clone(), after.clone());
         let method = request.request.method();
         self.is_begun |= !matches!(method, "server/discover" | "ping");
         let extensions = request.request.extensions_mut();
-        extensions.insert(Held(Arc::new(held)));
+        let room = Arc::new(held);
+        extensions.insert(Held { room, after });
         Some(JsonRpcMessage::Request(request))
     }
 
@@ -235,7 +272,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Frames<R> {
     /// Sends an error that nobody else makes.
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
         while self.own.try_join_next().is_some() {}
-        let send = self.put(&JsonRpcMessage::error(error, id));
+        let send = self.put(&JsonRpcMessage::error(error, id), None);
         self.own.spawn(send);
     }
 
@@ -243,17 +280,19 @@ impl<R: AsyncRead + Send + Unpin + 'static> Frames<R> {
     fn put(
         &mut self,
         message: &TxJsonRpcMessage<RoleServer>,
+        act: Option<Act>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static + use<R> {
         let line = serde_json::to_vec(message).map(|mut line| {
             line.push(b'\n');
             line
         });
         // It counts from now on, also where nobody gets to write it for long.
-        self.unwritten.add(line.as_ref().map_or(0, Vec::len));
+        let bytes = line.as_ref().map_or(0, Vec::len);
+        self.unwritten.add(bytes, act.is_some());
         let out = self.out.clone();
         async move {
             let out = out.ok_or_else(|| io::Error::from(ErrorKind::NotConnected))?;
-            let sent = out.send(line?).await;
+            let sent = out.send(Line { bytes: line?, act }).await;
             sent.map_err(|_| io::Error::from(ErrorKind::BrokenPipe))
         }
     }
@@ -271,10 +310,9 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Frames<R> 
             JsonRpcMessage::Error(answer) => answer.id.as_ref(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        if let Some(id) = answered {
-            self.open.remove(id);
-        }
-        self.put(&message)
+        let after = answered.and_then(|id| self.open.remove(id));
+        let act = after.and_then(|after| after.take());
+        self.put(&message, act)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -309,19 +347,24 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Frames<R> 
 /// Writes lines until there are no more, or nobody takes them.
 async fn write<W: AsyncWrite + Unpin>(
     mut writer: W,
-    mut lines: mpsc::Receiver<Vec<u8>>,
+    mut lines: mpsc::Receiver<Line>,
     unwritten: Arc<Unwritten>,
     gone: CancellationToken,
 ) {
-    while let Some(line) = lines.recv().await {
+    while let Some(Line { bytes, act }) = lines.recv().await {
         let written = async {
-            writer.write_all(&line).await?;
+            writer.write_all(&bytes).await?;
             writer.flush().await
         };
         if written.await.is_err() {
             gone.cancel();
             return;
         }
-        unwritten.remove(line.len());
+        let had_act = act.is_some();
+        if let Some(act) = act {
+            // One that fails is done again by whoever needs it.
+            spawn_blocking(act).await.ok();
+        }
+        unwritten.remove(bytes.len(), had_act);
     }
 }

@@ -5,8 +5,11 @@
 //! own and may block.
 
 use serde_json::{Map, Value, json};
-use std::{os::fd::BorrowedFd, sync::Arc};
-use tokio_util::sync::CancellationToken;
+use std::{
+    fmt,
+    os::fd::BorrowedFd,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Code of a request whose parameters fit nothing.
 pub(crate) const INVALID_PARAMS: i32 = -32602;
@@ -162,14 +165,32 @@ pub(crate) struct Caller {
 pub(crate) struct Listener<'a> {
     /// Readable once nobody waits any more.
     pub(crate) interrupt: BorrowedFd<'a>,
-    /// The same, to be asked.
-    pub(crate) gone: &'a CancellationToken,
+    /// What is to be done once the answer is written.
+    pub(crate) after: &'a After,
 }
 
-impl Listener<'_> {
-    /// Returns whether nobody waits any more.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone.is_cancelled()
+/// Something that is done on a thread of its own.
+pub(crate) type Act = Box<dyn FnOnce() + Send>;
+
+/// What is to be done once an answer is written; not at all where it never is.
+#[derive(Clone, Default)]
+pub(crate) struct After(Arc<Mutex<Option<Act>>>);
+
+impl After {
+    /// Sets what is to be done.
+    pub(crate) fn set(&self, act: Act) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(act);
+    }
+
+    /// Takes what is to be done.
+    pub(super) fn take(&self) -> Option<Act> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for After {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("After")
     }
 }
 

@@ -4,8 +4,8 @@
 //! connection that ends, let go of a wait; no run hears of it.
 
 use super::{
-    http, misfit,
-    offer::{Call, Caller, Listener, Offer, Reply, RequestError},
+    frames, http, misfit,
+    offer::{After, Call, Caller, Listener, Offer, Reply, RequestError},
     progress::Progress,
     resources,
     roots::Roots,
@@ -87,7 +87,8 @@ impl<O: Offer> Server<O> {
             let value = context.meta.get(name)?.as_str()?;
             Some(value.to_owned()).filter(|text| !text.trim().is_empty())
         };
-        let roots = if self.offer.wants_roots() && !is_sessionless(context) {
+        let can_ask = frames::is_lasting(context) && !is_sessionless(context);
+        let roots = if can_ask && self.offer.wants_roots() {
             self.roots.of(&context.peer).await
         } else {
             Arc::default()
@@ -106,10 +107,14 @@ impl<O: Offer> Server<O> {
     }
 
     /// Answers one call on a thread. `dropped` lets go of a wait.
+    ///
+    /// `written` does what is to be done once the answer is written; where nobody tells when
+    /// that is, it is done here.
     async fn answer(
         &self,
         call: Call,
         dropped: CancellationToken,
+        written: Option<After>,
         progress: Option<Progress>,
     ) -> Result<Reply, ErrorData> {
         let may_wait = self.offer.may_wait(&call);
@@ -127,11 +132,12 @@ impl<O: Offer> Server<O> {
         };
         // The wait ends once the other end of this pipe is closed.
         let (interrupt, hold) = io::pipe().map_err(|error| broken(&error))?;
-        let gone = dropped.clone();
+        let after = written.clone().unwrap_or_default();
+        let here = after.clone();
         let work = self.ask(move |offer| {
             let listener = Listener {
                 interrupt: interrupt.as_fd(),
-                gone: &gone,
+                after: &after,
             };
             offer.call(call, &listener)
         });
@@ -147,6 +153,12 @@ impl<O: Offer> Server<O> {
             None => work.await,
         };
         drop(place);
+        if written.is_none()
+            && !dropped.is_cancelled()
+            && let Some(act) = here.take()
+        {
+            spawn_blocking(act).await.map_err(|error| broken(&error))?;
+        }
         done
     }
 }
@@ -188,6 +200,11 @@ impl<O: Offer> ServerHandler for Server<O> {
         let mut answer = self.negotiate_initialize(&request)?;
         // Tasks are of a revision that does not come this way.
         answer.capabilities.extensions = None;
+        if let Some(resources) = &mut answer.capabilities.resources
+            && !frames::is_lasting(&context)
+        {
+            resources.subscribe = None;
+        }
         answer.instructions = self.instructions().await;
         Ok(answer)
     }
@@ -234,7 +251,8 @@ impl<O: Offer> ServerHandler for Server<O> {
             takes_task: tasks::takes_task(&context),
         };
         let progress = Progress::of(&context);
-        match self.answer(call, context.ct, progress).await? {
+        let written = frames::after(&context);
+        match self.answer(call, context.ct, written, progress).await? {
             Reply::Result(result) => {
                 let result = tasks::read(result).map_err(refused)?;
                 Ok(CallToolResponse::Complete(result))
@@ -325,6 +343,9 @@ impl<O: Offer> ServerHandler for Server<O> {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if !frames::is_lasting(&context) {
+            return Err(watches::no_session());
+        }
         let uri = request.uri.clone();
         let mark = self.ask(move |offer| Ok(offer.mark(&uri)));
         let Some(mark) = mark.await? else {

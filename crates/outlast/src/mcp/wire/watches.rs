@@ -4,12 +4,13 @@
 //! come faster than hosts can use are told once.
 
 use super::{
-    offer::{Listener, Mark, Offer, RequestError},
+    offer::{After, Listener, Mark, Offer, RequestError},
     server::refused,
 };
 use outlast_lib::limits;
 use rmcp::{
-    ErrorData, Peer, RoleServer, model::ResourceUpdatedNotificationParam,
+    ErrorData, Peer, RoleServer,
+    model::{ErrorCode, ResourceUpdatedNotificationParam},
     service::SubscriptionContext,
 };
 use std::{
@@ -22,7 +23,6 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::{AbortHandle, JoinSet, spawn_blocking},
 };
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// What one server watches.
 pub(super) struct Watches {
@@ -134,11 +134,17 @@ pub(super) fn unknown(uri: &str) -> RequestError {
     ))
 }
 
+/// Returns the error of a subscription that nobody could be told of.
+pub(super) fn no_session() -> ErrorData {
+    let fact = "there is no session here that could be told of changes; read the resource again, \
+                or listen to it as revision 2026-07-28 does";
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, fact, None)
+}
+
 /// One resource that is watched. It ends when this is dropped.
 struct Watch {
     changes: mpsc::Receiver<()>,
     _hold: PipeWriter,
-    _gone: DropGuard,
     _place: OwnedSemaphorePermit,
 }
 
@@ -159,13 +165,12 @@ impl Watch {
         let (interrupt, hold) = pipe;
         // One change that waits to be told stands for those after it.
         let (sender, changes) = mpsc::channel(1);
-        let gone = CancellationToken::new();
-        let (offer, uri, is_gone) = (Arc::clone(offer), uri.to_owned(), gone.clone());
+        let (offer, uri) = (Arc::clone(offer), uri.to_owned());
         // It is owned by the pipe: its thread leaves when the other end is closed.
         drop(spawn_blocking(move || {
             let listener = Listener {
                 interrupt: interrupt.as_fd(),
-                gone: &is_gone,
+                after: &After::default(),
             };
             let changed = || {
                 sender.try_send(()).ok();
@@ -176,7 +181,6 @@ impl Watch {
         Ok(Self {
             changes,
             _hold: hold,
-            _gone: gone.drop_guard(),
             _place: place,
         })
     }

@@ -3,7 +3,7 @@
 use super::{Answer, Call};
 use crate::{
     failure::{Failure, exit},
-    mcp::{ArgumentError, Arguments, REFUSED_ENV, start_failure},
+    mcp::{ArgumentError, Arguments, REFUSED_ENV, containment, start_failure},
     policy::PolicyError,
     serve::query::bad,
 };
@@ -56,6 +56,9 @@ struct Started<'a> {
 pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut arguments = call.body(&NAMES)?;
     let mut request = request(call, &mut arguments).map_err(|error| bad(&error))?;
+    let (tier, network) = containment(&mut arguments).map_err(|error| bad(&error))?;
+    let contained = call.mcp.sandbox()?.of_host(tier, network);
+    request.containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
     request.idempotency_key = key(call)?;
     let notice = keep_rules(call, &mut request)?;
     let begun = call.store.start(&request);
@@ -112,7 +115,7 @@ fn key(call: &Call<'_>) -> Result<Option<String>, Failure> {
 }
 
 fn request(call: &Call<'_>, from: &mut Arguments) -> Result<Request, ArgumentError> {
-    check_bounds(from)?;
+    check_lifetime(from)?;
     let cwd = call.mcp.cwd(from.text("cwd")?.as_deref());
     if !cwd.is_dir() {
         return Err(ArgumentError::NoDirectory {
@@ -204,8 +207,8 @@ fn deadline(from: &mut Arguments) -> Result<Option<Timestamp>, ArgumentError> {
     }
 }
 
-/// Refuses what cannot be bound: a run is never started with less than was asked for.
-fn check_bounds(from: &mut Arguments) -> Result<(), ArgumentError> {
+/// Refuses a lifetime whose end nobody here would see.
+fn check_lifetime(from: &mut Arguments) -> Result<(), ArgumentError> {
     let lifetimes = [
         ("detached", Lifetime::Detached),
         ("session", Lifetime::Session),
@@ -213,13 +216,5 @@ fn check_bounds(from: &mut Arguments) -> Result<(), ArgumentError> {
     if from.word("lifetime", &lifetimes)? == Some(Lifetime::Session) {
         return Err(ArgumentError::LifetimeOverHttp);
     }
-    let words = [("read", true), ("edit", true), ("host", false)];
-    if from.word("sandbox", &words)?.unwrap_or(false) {
-        return Err(ArgumentError::Containment { name: "sandbox" });
-    }
-    match from.text("network")? {
-        None => Ok(()),
-        Some(network) if network == "full" => Ok(()),
-        Some(_) => Err(ArgumentError::Containment { name: "network" }),
-    }
+    Ok(())
 }

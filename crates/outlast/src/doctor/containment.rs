@@ -1,0 +1,89 @@
+//! Checks of what can contain a run here, by containing nothing for a moment.
+
+use super::{Check, Group};
+use outlast_journal::{LimitBound, Posture, RunId};
+use outlast_supervisor::{ProbeError, fsio, probe, probe_limits};
+use std::collections::BTreeMap;
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+const CONTAINMENT: Group = Group("containment");
+
+/// Checks this machine.
+pub(super) fn checks() -> Vec<Check> {
+    // Any id: it names a folder of cgroups that is there for a moment.
+    let [a, b, c, d] = std::process::id().to_be_bytes();
+    let run = RunId::from_bits([0, 0, 0, 0, 0, 0, a, b, c, d]);
+    let dir = env::temp_dir().join(format!("outlast-doctor-{run}"));
+    let made = fsio::make_private_dir(&dir).and_then(|()| fs::canonicalize(&dir));
+    let native = match made {
+        Ok(dir) => native(&probe(&dir, &environment(), &run)),
+        Err(error) => CONTAINMENT.warning(
+            "native",
+            format!("not looked at: {} cannot be made: {error}", dir.display()),
+            "set TMPDIR to a directory that can be written",
+        ),
+    };
+    fs::remove_dir(&dir).ok();
+    vec![native, limits(&probe_limits(&run))]
+}
+
+/// The variables that a look needs, as a run gets them.
+fn environment() -> Vec<u8> {
+    let named = ["HOME", "PATH"].into_iter();
+    let entries = named.filter_map(|name| Some((name, env::var_os(name)?)));
+    let mut all = Vec::new();
+    for (name, value) in entries {
+        all.extend(name.as_bytes());
+        all.push(b'=');
+        all.extend(value.as_bytes());
+        all.push(0);
+    }
+    all
+}
+
+fn native(seen: &Result<Posture, ProbeError>) -> Check {
+    match seen {
+        Ok(posture) => {
+            let holds = posture.guarantees.join(", ");
+            match &posture.fallback_notice {
+                None => CONTAINMENT.fine("native", format!("native works: it holds {holds}")),
+                Some(notice) => CONTAINMENT.warning(
+                    "native",
+                    format!("native works with less: it holds {holds}; {notice}"),
+                    "use a kernel with Landlock (CONFIG_SECURITY_LANDLOCK, in the list `lsm=`)",
+                ),
+            }
+        }
+        Err(error) => {
+            let why = error.source().map(|source| format!(": {source}"));
+            let message = format!("no native: {error}{}", why.unwrap_or_default());
+            CONTAINMENT.warning("native", message, &error.hint)
+        }
+    }
+}
+
+fn limits(bound: &BTreeMap<String, LimitBound>) -> Check {
+    let words = |name: &str| match bound.get(name) {
+        Some(limit) => format!("{name} by {}", limit.enforced_by),
+        None => format!("{name} by nothing"),
+    };
+    let said = ["memory", "pids", "cpu"].map(words).join(", ");
+    let is_best = bound.len() == 3
+        && bound
+            .values()
+            .all(|limit| limit.enforced_by.starts_with("cgroup"));
+    if is_best {
+        return CONTAINMENT.fine("limits", format!("limits of contained runs: {said}"));
+    }
+    CONTAINMENT.warning(
+        "limits",
+        format!("limits of contained runs: {said}"),
+        "start it under a manager that delegates its cgroups (`systemd-run --user --scope -p Delegate=yes`)",
+    )
+}
+
+#[cfg(test)]
+mod tests;

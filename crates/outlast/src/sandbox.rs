@@ -1,0 +1,180 @@
+//! What of containment a user configures, and what follows for a start.
+//!
+//! A caller may ask for less than the configuration allows, never for more.
+
+use crate::config::{ConfigError, shown};
+use outlast_journal::error::Advice;
+use outlast_lib::{Containment, Guarantee, Network, Tier};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Name of the table.
+pub(crate) const TABLE: &str = "sandbox";
+/// Its keys, in the order in which they are shown.
+pub(crate) const KEYS: [&str; 4] = ["commands", "max_tier", "proxy", "may_miss"];
+
+/// What is configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sandbox {
+    /// What contains the commands that a host starts, unless it asks for something else.
+    pub(crate) commands: Tier,
+    /// Most that a host may ask for.
+    pub(crate) tier_max: Tier,
+    /// Socket of the proxy that leads to allowed hosts.
+    pub(crate) proxy: Option<String>,
+    /// Guarantees without which a contained run may start all the same.
+    pub(crate) may_miss: Vec<Guarantee>,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            commands: Tier::FullAccess,
+            tier_max: Tier::FullAccess,
+            proxy: None,
+            may_miss: Vec::new(),
+        }
+    }
+}
+
+impl Sandbox {
+    /// Reads the table of the configuration at `file`.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a key that is not known and on a value of another form.
+    pub(crate) fn read(file: &Path, table: &Table) -> Result<Self, ConfigError> {
+        let mut read = Self::default();
+        for (name, value) in table {
+            let form = match name.as_str() {
+                "commands" | "max_tier" => "\"host\", \"edit\" or \"read\"",
+                "proxy" => "the absolute path of a socket",
+                "may_miss" => "a list of guarantees, such as [\"mem_limit\"]",
+                _ => {
+                    return Err(ConfigError::Key {
+                        file: file.to_owned(),
+                        key: format!("{TABLE}.{name}"),
+                    });
+                }
+            };
+            read.take(name, value).ok_or_else(|| ConfigError::Value {
+                file: file.to_owned(),
+                key: format!("{TABLE}.{name}"),
+                value: shown(value),
+                form,
+            })?;
+        }
+        Ok(read)
+    }
+
+    fn take(&mut self, name: &str, value: &Value) -> Option<()> {
+        match name {
+            "commands" => self.commands = Tier::from_word(value.as_str()?)?,
+            "max_tier" => self.tier_max = Tier::from_word(value.as_str()?)?,
+            "proxy" => {
+                let path = value.as_str().filter(|path| path.starts_with('/'))?;
+                self.proxy = Some(path.to_owned());
+            }
+            _ => {
+                let names = value.as_array()?.iter();
+                let names = names.map(|name| Guarantee::from_name(name.as_str()?));
+                self.may_miss = names.collect::<Option<_>>()?;
+            }
+        }
+        Some(())
+    }
+
+    /// Fills in what the configuration says of a containment that a person asked for.
+    pub(crate) fn complete(&self, asked: Containment) -> Containment {
+        Containment {
+            proxy: self.proxy.clone(),
+            may_miss: self.may_miss.clone(),
+            ..asked
+        }
+    }
+
+    /// Returns what is to contain a command that a host starts; `None` for the host as it is.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it asks for more than it may, or for a network of a run that nothing contains.
+    pub(crate) fn of_host(
+        &self,
+        tier: Option<Tier>,
+        network: Option<Network>,
+    ) -> Result<Option<Containment>, SandboxError> {
+        let asked = tier.unwrap_or(self.commands.min(self.tier_max));
+        if asked > self.tier_max {
+            return Err(SandboxError::AboveMax {
+                asked,
+                max: self.tier_max,
+            });
+        }
+        match (asked, network) {
+            (Tier::FullAccess, None | Some(Network::Full)) => Ok(None),
+            (Tier::FullAccess, Some(Network::None | Network::Allow(_))) => {
+                Err(SandboxError::NetworkOfHost)
+            }
+            (Tier::ReadOnly | Tier::SandboxEdit, network) => {
+                let contained = Containment {
+                    network: network.unwrap_or_default(),
+                    ..Containment::new(asked)
+                };
+                Ok(Some(self.complete(contained)))
+            }
+        }
+    }
+
+    /// Returns the value of a key as it is shown.
+    pub(crate) fn value(&self, key: &str) -> String {
+        match key {
+            "commands" => self.commands.word().to_owned(),
+            "max_tier" => self.tier_max.word().to_owned(),
+            "proxy" => self.proxy.clone().unwrap_or_default(),
+            _ => {
+                let names: Vec<&str> = self.may_miss.iter().map(|one| one.as_str()).collect();
+                names.join(", ")
+            }
+        }
+    }
+}
+
+/// Why a host may not start a run as it asks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum SandboxError {
+    /// It asks for more than the user allows.
+    #[error("`sandbox` of `{}` is above `{}`, the most that is configured", asked.word(), max.word())]
+    AboveMax {
+        /// What it asks for.
+        asked: Tier,
+        /// What it may have.
+        max: Tier,
+    },
+    /// Only a contained run has a network of its own.
+    #[error("`network` bounds nothing on the host, where nothing contains the run")]
+    NetworkOfHost,
+}
+
+impl Advice for SandboxError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::AboveMax { .. } => "tier_above_max",
+            Self::NetworkOfHost => "containment_unavailable",
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::AboveMax { max, .. } => {
+                format!("ask for `sandbox: {}`, or leave it out", max.word())
+            }
+            Self::NetworkOfHost => {
+                "add `sandbox: edit` or `sandbox: read`, or leave `network` out".to_owned()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
