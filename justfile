@@ -8,6 +8,11 @@ test:
 bench:
     ./scripts/bench
 
+# The MCP server beside three others, on the same work.
+bench-mcp:
+    cargo build --release --locked
+    ./scripts/bench-mcp
+
 # Real AI hosts from npm, end to end with this build.
 hosts:
     ./scripts/hosts
