@@ -4,6 +4,7 @@
 //! hears from it what holds and, later, how the command ended.
 
 mod alone;
+mod bwrap;
 mod cgroup;
 mod check;
 mod forward;
@@ -14,6 +15,7 @@ mod limits;
 mod mounts;
 mod probe;
 mod protected;
+mod refused;
 mod reports;
 mod shown;
 mod trees;
@@ -23,24 +25,36 @@ pub use probe::{ProbeError, probe, probe_limits};
 
 use crate::platform::spawn::{self, Exec};
 use crate::platform::{self, confine};
-use crate::{clock, launch, process};
+use crate::{clock, fault, launch, process};
 use limits::Bound;
 use outlast_journal::limits::{CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES};
 use outlast_journal::policy::{self, Policy, Report};
 use outlast_journal::{Containment, Failure, Network, Posture, ProcessRef, RunId, names};
+pub(crate) use refused::Refused;
+use refused::broken;
 use reports::Reports;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// The code of a run that cannot be contained as asked.
-pub(crate) const FAILED: &str = "containment_failed";
 /// Names of what contains.
 const NATIVE: &str = "native";
+const BWRAP: &str = "bwrap";
 const LANDLOCK: &str = "landlock";
+
+/// By what a launcher is to contain its command.
+#[derive(Clone, Copy)]
+enum By<'a> {
+    /// Namespaces of its own making.
+    Native,
+    /// Namespaces that bubblewrap makes.
+    Bwrap,
+    /// Landlock alone, with this directory for temporary files.
+    Landlock(&'a Path),
+}
 
 /// What is to be contained.
 pub(crate) struct Contain<'a> {
@@ -72,16 +86,6 @@ pub(crate) struct Contained {
     pub(crate) reports: Reports,
 }
 
-/// Why nothing executes.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    pub(crate) failure: Failure,
-    /// The step that could not be done, if it was one.
-    step: Option<String>,
-    /// What to do about a step that could not be done.
-    pub(crate) hint: Option<String>,
-}
-
 impl Contain<'_> {
     /// Starts the launcher and returns once the command executes.
     ///
@@ -95,7 +99,7 @@ impl Contain<'_> {
         let limits = Bound::bind(self.containment, self.run).map_err(|(name, error)| {
             broken(&format!("limit: {name}"), error.raw_os_error().unwrap_or(0))
         })?;
-        let (mut reports, launcher) = self.spawn(stdin, output, &limits, None)?;
+        let (mut reports, launcher) = self.spawn(stdin, output, &limits, By::Native)?;
         let refused = match hear_start(&mut reports) {
             Ok((init, running)) => {
                 platform::process::wait_for(launcher);
@@ -106,6 +110,21 @@ impl Contain<'_> {
                 self.explained(heard)
             }
         };
+        let is_for_want = refused
+            .step
+            .as_deref()
+            .is_some_and(policy::is_of_namespaces);
+        let is_forwarded = matches!(self.containment.network, Network::Allow(_));
+        if !is_for_want || is_forwarded {
+            return Err(refused);
+        }
+        // Of root's files it would show more than ours.
+        let has_bwrap = Path::new(bwrap::PROGRAM).exists()
+            && confine::own_ids().0 != 0
+            && !fault::is_armed("contain:bwrap");
+        if has_bwrap && let Ok(contained) = self.start_bwrap([stdin, output], &limits, &refused) {
+            return Ok(contained.with_limits(limits));
+        }
         let may_miss = &self.containment.may_miss;
         let is_enough = policy::NOT_BY_LANDLOCK
             .iter()
@@ -124,6 +143,43 @@ impl Contain<'_> {
         self.start_alone(stdin, output, limits, &refused)
     }
 
+    /// Starts the command in namespaces that bubblewrap makes, since `why` keeps us from it.
+    fn start_bwrap(
+        &self,
+        [stdin, output]: [BorrowedFd<'_>; 2],
+        limits: &Bound,
+        why: &Refused,
+    ) -> Result<Contained, Refused> {
+        let (mut reports, outer) = self.spawn(stdin, output, limits, By::Bwrap)?;
+        let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
+        let running = match reports.next(give_up_at) {
+            Some(running @ Report::Running { .. }) => running,
+            other => {
+                end_all();
+                return Err(self.explained(other));
+            }
+        };
+        let only = |pid: i32| process::children(pid).first().copied();
+        let init = only(outer);
+        let main = init.and_then(only).and_then(process::current);
+        platform::file::write(&reports.socket, b"g").ok();
+        let mut posture = self.posture(BWRAP, running, limits);
+        let notice = why.as_notice("bubblewrap");
+        posture.fallback_notice = Some(match posture.fallback_notice {
+            Some(other) => format!("{notice}; {other}"),
+            None => notice,
+        });
+        Ok(Contained {
+            init: Some(outer),
+            helper: init.and_then(process::current),
+            main: main.unwrap_or_else(|| reference(outer)),
+            posture,
+            absent: self.absent(),
+            limits: Bound::default(),
+            reports,
+        })
+    }
+
     /// Starts the command with Landlock alone, since `why` keeps it from more.
     fn start_alone(
         &self,
@@ -139,7 +195,7 @@ impl Contain<'_> {
             }
             Ok(()) | Err(_) => {}
         }
-        let (mut reports, launcher) = self.spawn(stdin, output, &limits, Some(&private))?;
+        let (mut reports, launcher) = self.spawn(stdin, output, &limits, By::Landlock(&private))?;
         let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
         let heard = match reports.next(give_up_at) {
             // The socket closes with the exec, and only then.
@@ -154,7 +210,7 @@ impl Contain<'_> {
             self.explained(heard)
         })?;
         let mut posture = self.posture(LANDLOCK, running, &limits);
-        posture.fallback_notice = Some(why.as_notice());
+        posture.fallback_notice = Some(why.as_notice("Landlock alone"));
         Ok(Contained {
             init: None,
             helper: None,
@@ -258,9 +314,9 @@ impl Contain<'_> {
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
         limits: &Bound,
-        alone_in: Option<&Path>,
+        by: By<'_>,
     ) -> Result<(Reports, i32), Refused> {
-        let spawned = self.try_spawn([stdin, output], limits, alone_in);
+        let spawned = self.try_spawn([stdin, output], limits, by);
         let (socket, launcher) =
             spawned.map_err(|error| broken("launcher", error.raw_os_error().unwrap_or(0)))?;
         Ok((Reports::new(socket), launcher))
@@ -270,16 +326,22 @@ impl Contain<'_> {
         &self,
         [stdin, output]: [BorrowedFd<'_>; 2],
         limits: &Bound,
-        alone_in: Option<&Path>,
+        by: By<'_>,
     ) -> io::Result<(UnixStream, i32)> {
-        let policy = self.policy(limits, alone_in)?;
+        let policy = self.policy(limits, by);
+        let (path, words) = match by {
+            By::Native | By::Landlock(_) => {
+                let words = vec![CString::new(names::PROCESS)?, CString::new(names::CONTAIN)?];
+                (c"/proc/self/exe".to_owned(), words)
+            }
+            By::Bwrap => (CString::new(bwrap::PROGRAM)?, bwrap::words(&policy)?),
+        };
+        let policy = self.write(&policy)?;
+        let argv: Vec<&CStr> = words.iter().map(CString::as_c_str).collect();
         let (ours, theirs) = UnixStream::pair()?;
         let exec = Exec {
-            paths: &[c"/proc/self/exe".to_owned()],
-            argv: &[
-                &CString::new(names::PROCESS)?,
-                &CString::new(names::CONTAIN)?,
-            ],
+            paths: &[path],
+            argv: &argv,
             environment: &[],
             cwd: c"/",
             stdin,
@@ -304,15 +366,18 @@ impl Contain<'_> {
         Ok((ours, pid))
     }
 
-    /// Returns a file in memory with the policy and the environment.
-    fn policy(&self, limits: &Bound, alone_in: Option<&Path>) -> io::Result<OwnedFd> {
+    fn policy(&self, limits: &Bound, by: By<'_>) -> Policy {
         let workspace = Path::new(&self.containment.workspace);
         let home = launch::variable(self.environment, "HOME")
             .and_then(|home| fs::canonicalize(home).ok())
             .filter(|home| home.parent().is_some());
         let shown = shown::of(self.environment, home.as_deref(), workspace);
         let text = |path: &Path| path.to_str().map(str::to_owned);
-        let policy = Policy {
+        let alone_in = match by {
+            By::Landlock(private) => Some(private),
+            By::Native | By::Bwrap => None,
+        };
+        Policy {
             containment: self.containment.clone(),
             argv: self.argv.to_vec(),
             cwd: self.cwd.to_owned(),
@@ -324,13 +389,18 @@ impl Contain<'_> {
             repository: git::repository(workspace).as_deref().and_then(text),
             git_identity: home.as_deref().and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
+            is_mounted: matches!(by, By::Bwrap),
             alone_in: alone_in.and_then(text),
             waits: limits.has_groups(),
             pids_max: limits.pids_max,
             supervisor: platform::process::own_pid(),
             temporary_bytes_max: CONTAINED_TEMPORARY_BYTES,
-        };
-        let mut bytes = serde_json::to_vec(&policy).map_err(io::Error::other)?;
+        }
+    }
+
+    /// Returns a file in memory with the policy and the environment.
+    fn write(&self, policy: &Policy) -> io::Result<OwnedFd> {
+        let mut bytes = serde_json::to_vec(policy).map_err(io::Error::other)?;
         bytes.push(b'\n');
         let file = confine::memory_file(c"policy")?;
         for part in [&bytes, self.environment] {
@@ -345,17 +415,12 @@ impl Contain<'_> {
     }
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self {
-            failure,
-            step: None,
-            hint: None,
-        }
-    }
-}
-
 impl Contained {
+    fn with_limits(mut self, limits: Bound) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Returns the names that were absent at the start and are there now, as paths of the
     /// workspace.
     pub(crate) fn appeared(&self) -> Vec<String> {
@@ -395,44 +460,6 @@ fn end_all() {
         platform::process::signal_child(child, libc::SIGKILL).ok();
     }
     while confine::wait_any().is_some() {}
-}
-
-fn broken(step: &str, errno: i32) -> Refused {
-    Refused {
-        failure: Failure {
-            code: FAILED.to_owned(),
-            message: format!("the run cannot be contained as asked: step `{step}` failed"),
-            errno: Some(errno).filter(|errno| *errno != 0),
-        },
-        step: Some(step.to_owned()),
-        hint: Some(policy::fix(step, errno).to_owned()),
-    }
-}
-
-impl Refused {
-    /// Adds what could be missed instead.
-    fn or_alone(mut self) -> Self {
-        let names = policy::NOT_BY_LANDLOCK
-            .map(|one| format!("\"{one}\""))
-            .join(", ");
-        let hint = self.hint.unwrap_or_default();
-        self.hint = Some(format!(
-            "{hint}; or accept Landlock alone: `may_miss = [{names}]` in [sandbox]"
-        ));
-        self
-    }
-
-    /// Says why less was bound.
-    fn as_notice(&self) -> String {
-        let step = self.step.as_deref().unwrap_or_default();
-        let errno = self.failure.errno.map(io::Error::from_raw_os_error);
-        let errno = errno.map(|error| format!(": {error}")).unwrap_or_default();
-        let hint = self.hint.as_deref().unwrap_or_default();
-        format!(
-            "Landlock alone, since step `{step}` failed{errno}; to have it contained by native: \
-             {hint}"
-        )
-    }
 }
 
 fn reference(pid: i32) -> ProcessRef {

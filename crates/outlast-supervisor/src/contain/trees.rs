@@ -73,13 +73,18 @@ fn add(trees: &mut Vec<Tree>, path: &Path, is_read_only: bool) -> io::Result<()>
     Ok(())
 }
 
-/// Returns the protected names among the trees, relative to the workspace.
-pub(super) fn protected(trees: &[Tree], policy: &Policy) -> Vec<String> {
-    let workspace = Path::new(&policy.containment.workspace);
-    let read_only = trees.iter().filter(|tree| tree.is_read_only);
-    read_only
-        .filter_map(|tree| tree.at.strip_prefix(workspace).ok())
-        .filter(|name| !name.as_os_str().is_empty())
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect()
+/// Returns the names that are read-only, relative to the workspace.
+pub(super) fn protected(policy: &Policy) -> Vec<String> {
+    let asked = &policy.containment;
+    let workspace = Path::new(&asked.workspace);
+    if asked.tier == Tier::ReadOnly {
+        return Vec::new();
+    }
+    let pinned = protected::of(workspace, asked.git).into_iter();
+    let read_only = pinned.filter(|one| one.is_read_only);
+    let names = read_only.filter_map(|one| {
+        let name = one.path.strip_prefix(workspace).ok()?;
+        Some(name.to_string_lossy().into_owned())
+    });
+    names.collect()
 }
