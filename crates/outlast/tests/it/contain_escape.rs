@@ -478,7 +478,8 @@ fn table(bare: &[Column], contained: &[Column]) -> String {
             .map(|column| match (is_out(column, name), name) {
                 (true, name) if name.starts_with(USE) => "works",
                 (true, name) if REPORTED.contains(&name.as_str()) => "reported",
-                (true, _) => "**gets out**",
+                (true, _) => "**not held**",
+                (false, name) if name.starts_with(USE) => "does not work",
                 (false, _) => "held",
             });
         let cells: Vec<&str> = cells.collect();
