@@ -251,7 +251,7 @@ fn bind(
     status: &OwnedFd,
 ) -> Result<check::Seen, Broken> {
     step("parent", confine::die_with_parent())?;
-    let protected = trees::protected(policy);
+    let protected = trees::protected(bound.as_deref(), policy);
     if let Some(bound) = bound {
         mounts::mount(policy, bound)?;
         if policy.containment.network != Network::Full {

@@ -68,6 +68,13 @@ pub(crate) struct Contain<'a> {
     pub(crate) environment: &'a [u8],
 }
 
+/// What is bound and seen before the command executes.
+struct Before {
+    limits: Bound,
+    /// Names that would be protected and are not there.
+    absent: Vec<PathBuf>,
+}
+
 /// A command that executes in namespaces of its own.
 pub(crate) struct Contained {
     /// Process 1 in there, by its number here, if it has a namespace for processes.
@@ -99,11 +106,13 @@ impl Contain<'_> {
         let limits = Bound::bind(self.containment, self.run).map_err(|(name, error)| {
             broken(&format!("limit: {name}"), error.raw_os_error().unwrap_or(0))
         })?;
-        let (mut reports, launcher) = self.spawn(stdin, output, &limits, By::Native)?;
+        let absent = protected::absent(Path::new(&self.containment.workspace));
+        let before = Before { limits, absent };
+        let (mut reports, launcher) = self.spawn(stdin, output, &before.limits, By::Native)?;
         let refused = match hear_start(&mut reports) {
             Ok((init, running)) => {
                 platform::process::wait_for(launcher);
-                return Ok(self.with_init(init, running, limits, reports));
+                return Ok(self.with_init(init, running, before, reports));
             }
             Err(heard) => {
                 end_all();
@@ -122,35 +131,39 @@ impl Contain<'_> {
         let has_bwrap = Path::new(bwrap::PROGRAM).exists()
             && confine::own_ids().0 != 0
             && !fault::is_armed("contain:bwrap");
-        if has_bwrap && let Ok(contained) = self.start_bwrap([stdin, output], &limits, &refused) {
-            return Ok(contained.with_limits(limits));
+        if has_bwrap {
+            match self.start_bwrap([stdin, output], &refused) {
+                Ok(contained) => {
+                    return Ok(Contained {
+                        absent: before.absent,
+                        ..contained
+                    });
+                }
+                // All was bound, and the command is not to be executed.
+                Err(other) if other.step.is_none() => return Err(other),
+                Err(_) => {}
+            }
         }
         let may_miss = &self.containment.may_miss;
         let is_enough = policy::NOT_BY_LANDLOCK
             .iter()
             .all(|one| may_miss.contains(one));
-        let is_for_want = refused
-            .step
-            .as_deref()
-            .is_some_and(policy::is_of_namespaces);
-        let is_forwarded = matches!(self.containment.network, Network::Allow(_));
-        if !is_for_want || is_forwarded {
-            return Err(refused);
-        }
         if !is_enough {
             return Err(refused.or_alone());
         }
-        self.start_alone(stdin, output, limits, &refused)
+        self.start_alone([stdin, output], before, &refused)
     }
 
     /// Starts the command in namespaces that bubblewrap makes, since `why` keeps us from it.
     fn start_bwrap(
         &self,
         [stdin, output]: [BorrowedFd<'_>; 2],
-        limits: &Bound,
         why: &Refused,
     ) -> Result<Contained, Refused> {
-        let (mut reports, outer) = self.spawn(stdin, output, limits, By::Bwrap)?;
+        // It starts our launcher before it could be taken into a cgroup.
+        let limits = Bound::without_groups(self.containment, self.run)
+            .map_err(|(name, _)| broken(&format!("limit: {name}"), 0))?;
+        let (mut reports, outer) = self.spawn(stdin, output, &limits, By::Bwrap)?;
         let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
         let running = match reports.next(give_up_at) {
             Some(running @ Report::Running { .. }) => running,
@@ -163,7 +176,7 @@ impl Contain<'_> {
         let init = only(outer);
         let main = init.and_then(only).and_then(process::current);
         platform::file::write(&reports.socket, b"g").ok();
-        let mut posture = self.posture(BWRAP, running, limits);
+        let mut posture = self.posture(BWRAP, running, &limits);
         let notice = why.as_notice("bubblewrap");
         posture.fallback_notice = Some(match posture.fallback_notice {
             Some(other) => format!("{notice}; {other}"),
@@ -174,8 +187,8 @@ impl Contain<'_> {
             helper: init.and_then(process::current),
             main: main.unwrap_or_else(|| reference(outer)),
             posture,
-            absent: self.absent(),
-            limits: Bound::default(),
+            absent: Vec::new(),
+            limits,
             reports,
         })
     }
@@ -183,9 +196,8 @@ impl Contain<'_> {
     /// Starts the command with Landlock alone, since `why` keeps it from more.
     fn start_alone(
         &self,
-        stdin: BorrowedFd<'_>,
-        output: BorrowedFd<'_>,
-        limits: Bound,
+        [stdin, output]: [BorrowedFd<'_>; 2],
+        before: Before,
         why: &Refused,
     ) -> Result<Contained, Refused> {
         let private = self.run_dir.join(names::PRIVATE);
@@ -195,7 +207,8 @@ impl Contain<'_> {
             }
             Ok(()) | Err(_) => {}
         }
-        let (mut reports, launcher) = self.spawn(stdin, output, &limits, By::Landlock(&private))?;
+        let (mut reports, launcher) =
+            self.spawn(stdin, output, &before.limits, By::Landlock(&private))?;
         let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
         let heard = match reports.next(give_up_at) {
             // The socket closes with the exec, and only then.
@@ -209,21 +222,21 @@ impl Contain<'_> {
             end_all();
             self.explained(heard)
         })?;
-        let mut posture = self.posture(LANDLOCK, running, &limits);
+        let mut posture = self.posture(LANDLOCK, running, &before.limits);
         posture.fallback_notice = Some(why.as_notice("Landlock alone"));
         Ok(Contained {
             init: None,
             helper: None,
             main: reference(launcher),
             posture,
-            absent: self.absent(),
-            limits,
+            absent: before.absent,
+            limits: before.limits,
             reports,
         })
     }
 
     /// Returns the contained run whose process 1 is `init`.
-    fn with_init(&self, init: i32, running: Report, limits: Bound, reports: Reports) -> Contained {
+    fn with_init(&self, init: i32, running: Report, before: Before, reports: Reports) -> Contained {
         let children = process::children(init);
         // Ours was made before the command.
         let is_forwarded = matches!(self.containment.network, Network::Allow(_));
@@ -239,16 +252,11 @@ impl Contain<'_> {
             init: Some(init),
             helper,
             main: main.unwrap_or_else(|| reference(init)),
-            posture: self.posture(NATIVE, running, &limits),
-            absent: self.absent(),
-            limits,
+            posture: self.posture(NATIVE, running, &before.limits),
+            absent: before.absent,
+            limits: before.limits,
             reports,
         }
-    }
-
-    /// Names that would be protected and are not there.
-    fn absent(&self) -> Vec<PathBuf> {
-        protected::absent(Path::new(&self.containment.workspace))
     }
 
     /// Returns what was bound, by what the launcher saw of it.
@@ -416,11 +424,6 @@ impl Contain<'_> {
 }
 
 impl Contained {
-    fn with_limits(mut self, limits: Bound) -> Self {
-        self.limits = limits;
-        self
-    }
-
     /// Returns the names that were absent at the start and are there now, as paths of the
     /// workspace.
     pub(crate) fn appeared(&self) -> Vec<String> {
