@@ -27,6 +27,8 @@ pub struct Policy {
     pub git_identity: Option<String>,
     /// Process id of the supervisor, without which the launcher must not go on.
     pub supervisor: i32,
+    /// Whether another program has made the namespaces and mounts.
+    pub is_mounted: bool,
     /// Where temporary files and the home are, when Landlock is to contain it alone.
     pub alone_in: Option<String>,
     /// Whether the launcher waits for a byte before it starts anything.

@@ -87,6 +87,13 @@ fn read_policy() -> io::Result<(Policy, Vec<u8>)> {
 fn first(status: &OwnedFd) -> Result<(), Broken> {
     step("parent", confine::die_with_parent())?;
     let (policy, environment) = step("policy", read_policy())?;
+    if policy.is_mounted {
+        let held = Held {
+            bound: None,
+            proxy: None,
+        };
+        return init(&policy, &environment, held, status);
+    }
     if confine::parent() != policy.supervisor {
         return step("parent", Err(io::ErrorKind::NotFound.into()));
     }
@@ -138,18 +145,18 @@ fn first(status: &OwnedFd) -> Result<(), Broken> {
         // Only in a namespace of its own may a user clone mounts.
         trees::collect(&policy)?
     };
-    match step("init", confine::fork(true))? {
-        Some(pid) => {
-            say(status, &Report::Init { pid });
-            Ok(())
-        }
-        None => init(&policy, &environment, Held { bound, proxy }, status),
+    if let Some(pid) = step("init", confine::fork(true))? {
+        say(status, &Report::Init { pid });
+        return Ok(());
     }
+    let bound = Some(bound);
+    init(&policy, &environment, Held { bound, proxy }, status)
 }
 
 /// What was opened of the host before it was left.
 struct Held {
-    bound: Vec<trees::Tree>,
+    /// What is to be seen, where it is not mounted yet.
+    bound: Option<Vec<trees::Tree>>,
     proxy: Option<OwnedFd>,
 }
 
@@ -238,13 +245,20 @@ fn init(policy: &Policy, environment: &[u8], held: Held, status: &OwnedFd) -> Re
 
 /// Binds everything; returns what was seen to hold, what of the kernel was not there, and the
 /// names that are protected.
-fn bind(policy: &Policy, bound: Vec<trees::Tree>, status: &OwnedFd) -> Result<check::Seen, Broken> {
+fn bind(
+    policy: &Policy,
+    bound: Option<Vec<trees::Tree>>,
+    status: &OwnedFd,
+) -> Result<check::Seen, Broken> {
     step("parent", confine::die_with_parent())?;
-    let protected = trees::protected(&bound, policy);
-    mounts::mount(policy, bound)?;
-    if policy.containment.network != Network::Full {
-        step("loopback", confine::raise_loopback())?;
+    let protected = trees::protected(bound.as_deref(), policy);
+    if let Some(bound) = bound {
+        mounts::mount(policy, bound)?;
+        if policy.containment.network != Network::Full {
+            step("loopback", confine::raise_loopback())?;
+        }
     }
+    mounts::fill_home(policy)?;
     let cwd = Path::new(&policy.cwd);
     step("directory", std::env::set_current_dir(cwd))?;
     if let Some(most) = policy.pids_max {

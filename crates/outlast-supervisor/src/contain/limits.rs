@@ -36,6 +36,26 @@ impl Bound {
         asked: &Containment,
         run: &RunId,
     ) -> Result<Self, (&'static str, io::Error)> {
+        Self::bind_in(&Places::read(), asked, run)
+    }
+
+    /// Binds it without cgroups, for a launcher that cannot be taken into one in time.
+    ///
+    /// # Errors
+    ///
+    /// As `bind`.
+    pub(super) fn without_groups(
+        asked: &Containment,
+        run: &RunId,
+    ) -> Result<Self, (&'static str, io::Error)> {
+        Self::bind_in(&Places::default(), asked, run)
+    }
+
+    fn bind_in(
+        places: &Places,
+        asked: &Containment,
+        run: &RunId,
+    ) -> Result<Self, (&'static str, io::Error)> {
         let is_forwarded = matches!(asked.network, Network::Allow(_));
         let mut bound = Self {
             own_processes: if is_forwarded {
@@ -53,10 +73,9 @@ impl Bound {
         if all.iter().all(|(_, _, most)| most.is_none()) {
             return Ok(bound);
         }
-        let places = Places::read();
         for (counted, name, most) in all {
             if let Some(most) = most {
-                bound.bind_one(&places, run, (counted, name), most)?;
+                bound.bind_one(places, run, (counted, name), most)?;
             }
         }
         Ok(bound)

@@ -4,6 +4,7 @@
 //! hears from it what holds and, later, how the command ended.
 
 mod alone;
+mod bwrap;
 mod cgroup;
 mod check;
 mod forward;
@@ -14,6 +15,7 @@ mod limits;
 mod mounts;
 mod probe;
 mod protected;
+mod refused;
 mod reports;
 mod shown;
 mod trees;
@@ -23,24 +25,36 @@ pub use probe::{ProbeError, probe, probe_limits};
 
 use crate::platform::spawn::{self, Exec};
 use crate::platform::{self, confine};
-use crate::{clock, launch, process};
+use crate::{clock, fault, launch, process};
 use limits::Bound;
 use outlast_journal::limits::{CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES};
 use outlast_journal::policy::{self, Policy, Report};
 use outlast_journal::{Containment, Failure, Network, Posture, ProcessRef, RunId, names};
+pub(crate) use refused::Refused;
+use refused::broken;
 use reports::Reports;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// The code of a run that cannot be contained as asked.
-pub(crate) const FAILED: &str = "containment_failed";
 /// Names of what contains.
 const NATIVE: &str = "native";
+const BWRAP: &str = "bwrap";
 const LANDLOCK: &str = "landlock";
+
+/// By what a launcher is to contain its command.
+#[derive(Clone, Copy)]
+enum By<'a> {
+    /// Namespaces of its own making.
+    Native,
+    /// Namespaces that bubblewrap makes.
+    Bwrap,
+    /// Landlock alone, with this directory for temporary files.
+    Landlock(&'a Path),
+}
 
 /// What is to be contained.
 pub(crate) struct Contain<'a> {
@@ -52,6 +66,13 @@ pub(crate) struct Contain<'a> {
     pub(crate) cwd: &'a str,
     /// `NAME=VALUE` entries, each ended by a NUL.
     pub(crate) environment: &'a [u8],
+}
+
+/// What is bound and seen before the command executes.
+struct Before {
+    limits: Bound,
+    /// Names that would be protected and are not there.
+    absent: Vec<PathBuf>,
 }
 
 /// A command that executes in namespaces of its own.
@@ -72,16 +93,6 @@ pub(crate) struct Contained {
     pub(crate) reports: Reports,
 }
 
-/// Why nothing executes.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    pub(crate) failure: Failure,
-    /// The step that could not be done, if it was one.
-    step: Option<String>,
-    /// What to do about a step that could not be done.
-    pub(crate) hint: Option<String>,
-}
-
 impl Contain<'_> {
     /// Starts the launcher and returns once the command executes.
     ///
@@ -95,21 +106,19 @@ impl Contain<'_> {
         let limits = Bound::bind(self.containment, self.run).map_err(|(name, error)| {
             broken(&format!("limit: {name}"), error.raw_os_error().unwrap_or(0))
         })?;
-        let (mut reports, launcher) = self.spawn(stdin, output, &limits, None)?;
+        let absent = protected::absent(Path::new(&self.containment.workspace));
+        let before = Before { limits, absent };
+        let (mut reports, launcher) = self.spawn(stdin, output, &before.limits, By::Native)?;
         let refused = match hear_start(&mut reports) {
             Ok((init, running)) => {
                 platform::process::wait_for(launcher);
-                return Ok(self.with_init(init, running, limits, reports));
+                return Ok(self.with_init(init, running, before, reports));
             }
             Err(heard) => {
                 end_all();
                 self.explained(heard)
             }
         };
-        let may_miss = &self.containment.may_miss;
-        let is_enough = policy::NOT_BY_LANDLOCK
-            .iter()
-            .all(|one| may_miss.contains(one));
         let is_for_want = refused
             .step
             .as_deref()
@@ -118,18 +127,77 @@ impl Contain<'_> {
         if !is_for_want || is_forwarded {
             return Err(refused);
         }
+        // Of root's files it would show more than ours.
+        let has_bwrap = Path::new(bwrap::PROGRAM).exists()
+            && confine::own_ids().0 != 0
+            && !fault::is_armed("contain:bwrap");
+        if has_bwrap {
+            match self.start_bwrap([stdin, output], &refused) {
+                Ok(contained) => {
+                    return Ok(Contained {
+                        absent: before.absent,
+                        ..contained
+                    });
+                }
+                // All was bound, and the command is not to be executed.
+                Err(other) if other.step.is_none() => return Err(other),
+                Err(_) => {}
+            }
+        }
+        let may_miss = &self.containment.may_miss;
+        let is_enough = policy::NOT_BY_LANDLOCK
+            .iter()
+            .all(|one| may_miss.contains(one));
         if !is_enough {
             return Err(refused.or_alone());
         }
-        self.start_alone(stdin, output, limits, &refused)
+        self.start_alone([stdin, output], before, &refused)
+    }
+
+    /// Starts the command in namespaces that bubblewrap makes, since `why` keeps us from it.
+    fn start_bwrap(
+        &self,
+        [stdin, output]: [BorrowedFd<'_>; 2],
+        why: &Refused,
+    ) -> Result<Contained, Refused> {
+        // It starts our launcher before it could be taken into a cgroup.
+        let limits = Bound::without_groups(self.containment, self.run)
+            .map_err(|(name, _)| broken(&format!("limit: {name}"), 0))?;
+        let (mut reports, outer) = self.spawn(stdin, output, &limits, By::Bwrap)?;
+        let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
+        let running = match reports.next(give_up_at) {
+            Some(running @ Report::Running { .. }) => running,
+            other => {
+                end_all();
+                return Err(self.explained(other));
+            }
+        };
+        let only = |pid: i32| process::children(pid).first().copied();
+        let init = only(outer);
+        let main = init.and_then(only).and_then(process::current);
+        platform::file::write(&reports.socket, b"g").ok();
+        let mut posture = self.posture(BWRAP, running, &limits);
+        let notice = why.as_notice("bubblewrap");
+        posture.fallback_notice = Some(match posture.fallback_notice {
+            Some(other) => format!("{notice}; {other}"),
+            None => notice,
+        });
+        Ok(Contained {
+            init: Some(outer),
+            helper: init.and_then(process::current),
+            main: main.unwrap_or_else(|| reference(outer)),
+            posture,
+            absent: Vec::new(),
+            limits,
+            reports,
+        })
     }
 
     /// Starts the command with Landlock alone, since `why` keeps it from more.
     fn start_alone(
         &self,
-        stdin: BorrowedFd<'_>,
-        output: BorrowedFd<'_>,
-        limits: Bound,
+        [stdin, output]: [BorrowedFd<'_>; 2],
+        before: Before,
         why: &Refused,
     ) -> Result<Contained, Refused> {
         let private = self.run_dir.join(names::PRIVATE);
@@ -139,7 +207,8 @@ impl Contain<'_> {
             }
             Ok(()) | Err(_) => {}
         }
-        let (mut reports, launcher) = self.spawn(stdin, output, &limits, Some(&private))?;
+        let (mut reports, launcher) =
+            self.spawn(stdin, output, &before.limits, By::Landlock(&private))?;
         let give_up_at = clock::monotonic_ms() + CONTAIN_SETUP_MS;
         let heard = match reports.next(give_up_at) {
             // The socket closes with the exec, and only then.
@@ -153,21 +222,21 @@ impl Contain<'_> {
             end_all();
             self.explained(heard)
         })?;
-        let mut posture = self.posture(LANDLOCK, running, &limits);
-        posture.fallback_notice = Some(why.as_notice());
+        let mut posture = self.posture(LANDLOCK, running, &before.limits);
+        posture.fallback_notice = Some(why.as_notice("Landlock alone"));
         Ok(Contained {
             init: None,
             helper: None,
             main: reference(launcher),
             posture,
-            absent: self.absent(),
-            limits,
+            absent: before.absent,
+            limits: before.limits,
             reports,
         })
     }
 
     /// Returns the contained run whose process 1 is `init`.
-    fn with_init(&self, init: i32, running: Report, limits: Bound, reports: Reports) -> Contained {
+    fn with_init(&self, init: i32, running: Report, before: Before, reports: Reports) -> Contained {
         let children = process::children(init);
         // Ours was made before the command.
         let is_forwarded = matches!(self.containment.network, Network::Allow(_));
@@ -183,16 +252,11 @@ impl Contain<'_> {
             init: Some(init),
             helper,
             main: main.unwrap_or_else(|| reference(init)),
-            posture: self.posture(NATIVE, running, &limits),
-            absent: self.absent(),
-            limits,
+            posture: self.posture(NATIVE, running, &before.limits),
+            absent: before.absent,
+            limits: before.limits,
             reports,
         }
-    }
-
-    /// Names that would be protected and are not there.
-    fn absent(&self) -> Vec<PathBuf> {
-        protected::absent(Path::new(&self.containment.workspace))
     }
 
     /// Returns what was bound, by what the launcher saw of it.
@@ -258,9 +322,9 @@ impl Contain<'_> {
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
         limits: &Bound,
-        alone_in: Option<&Path>,
+        by: By<'_>,
     ) -> Result<(Reports, i32), Refused> {
-        let spawned = self.try_spawn([stdin, output], limits, alone_in);
+        let spawned = self.try_spawn([stdin, output], limits, by);
         let (socket, launcher) =
             spawned.map_err(|error| broken("launcher", error.raw_os_error().unwrap_or(0)))?;
         Ok((Reports::new(socket), launcher))
@@ -270,16 +334,22 @@ impl Contain<'_> {
         &self,
         [stdin, output]: [BorrowedFd<'_>; 2],
         limits: &Bound,
-        alone_in: Option<&Path>,
+        by: By<'_>,
     ) -> io::Result<(UnixStream, i32)> {
-        let policy = self.policy(limits, alone_in)?;
+        let policy = self.policy(limits, by);
+        let (path, words) = match by {
+            By::Native | By::Landlock(_) => {
+                let words = vec![CString::new(names::PROCESS)?, CString::new(names::CONTAIN)?];
+                (c"/proc/self/exe".to_owned(), words)
+            }
+            By::Bwrap => (CString::new(bwrap::PROGRAM)?, bwrap::words(&policy)?),
+        };
+        let policy = self.write(&policy)?;
+        let argv: Vec<&CStr> = words.iter().map(CString::as_c_str).collect();
         let (ours, theirs) = UnixStream::pair()?;
         let exec = Exec {
-            paths: &[c"/proc/self/exe".to_owned()],
-            argv: &[
-                &CString::new(names::PROCESS)?,
-                &CString::new(names::CONTAIN)?,
-            ],
+            paths: &[path],
+            argv: &argv,
             environment: &[],
             cwd: c"/",
             stdin,
@@ -304,15 +374,18 @@ impl Contain<'_> {
         Ok((ours, pid))
     }
 
-    /// Returns a file in memory with the policy and the environment.
-    fn policy(&self, limits: &Bound, alone_in: Option<&Path>) -> io::Result<OwnedFd> {
+    fn policy(&self, limits: &Bound, by: By<'_>) -> Policy {
         let workspace = Path::new(&self.containment.workspace);
         let home = launch::variable(self.environment, "HOME")
             .and_then(|home| fs::canonicalize(home).ok())
             .filter(|home| home.parent().is_some());
         let shown = shown::of(self.environment, home.as_deref(), workspace);
         let text = |path: &Path| path.to_str().map(str::to_owned);
-        let policy = Policy {
+        let alone_in = match by {
+            By::Landlock(private) => Some(private),
+            By::Native | By::Bwrap => None,
+        };
+        Policy {
             containment: self.containment.clone(),
             argv: self.argv.to_vec(),
             cwd: self.cwd.to_owned(),
@@ -324,13 +397,18 @@ impl Contain<'_> {
             repository: git::repository(workspace).as_deref().and_then(text),
             git_identity: home.as_deref().and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
+            is_mounted: matches!(by, By::Bwrap),
             alone_in: alone_in.and_then(text),
             waits: limits.has_groups(),
             pids_max: limits.pids_max,
             supervisor: platform::process::own_pid(),
             temporary_bytes_max: CONTAINED_TEMPORARY_BYTES,
-        };
-        let mut bytes = serde_json::to_vec(&policy).map_err(io::Error::other)?;
+        }
+    }
+
+    /// Returns a file in memory with the policy and the environment.
+    fn write(&self, policy: &Policy) -> io::Result<OwnedFd> {
+        let mut bytes = serde_json::to_vec(policy).map_err(io::Error::other)?;
         bytes.push(b'\n');
         let file = confine::memory_file(c"policy")?;
         for part in [&bytes, self.environment] {
@@ -342,16 +420,6 @@ impl Contain<'_> {
         }
         platform::file::rewind(&file)?;
         Ok(file)
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self {
-            failure,
-            step: None,
-            hint: None,
-        }
     }
 }
 
@@ -395,44 +463,6 @@ fn end_all() {
         platform::process::signal_child(child, libc::SIGKILL).ok();
     }
     while confine::wait_any().is_some() {}
-}
-
-fn broken(step: &str, errno: i32) -> Refused {
-    Refused {
-        failure: Failure {
-            code: FAILED.to_owned(),
-            message: format!("the run cannot be contained as asked: step `{step}` failed"),
-            errno: Some(errno).filter(|errno| *errno != 0),
-        },
-        step: Some(step.to_owned()),
-        hint: Some(policy::fix(step, errno).to_owned()),
-    }
-}
-
-impl Refused {
-    /// Adds what could be missed instead.
-    fn or_alone(mut self) -> Self {
-        let names = policy::NOT_BY_LANDLOCK
-            .map(|one| format!("\"{one}\""))
-            .join(", ");
-        let hint = self.hint.unwrap_or_default();
-        self.hint = Some(format!(
-            "{hint}; or accept Landlock alone: `may_miss = [{names}]` in [sandbox]"
-        ));
-        self
-    }
-
-    /// Says why less was bound.
-    fn as_notice(&self) -> String {
-        let step = self.step.as_deref().unwrap_or_default();
-        let errno = self.failure.errno.map(io::Error::from_raw_os_error);
-        let errno = errno.map(|error| format!(": {error}")).unwrap_or_default();
-        let hint = self.hint.as_deref().unwrap_or_default();
-        format!(
-            "Landlock alone, since step `{step}` failed{errno}; to have it contained by native: \
-             {hint}"
-        )
-    }
 }
 
 fn reference(pid: i32) -> ProcessRef {

@@ -72,10 +72,6 @@ pub(super) fn mount(policy: &Policy, trees: Vec<Tree>) -> Result<(), Broken> {
     if let Some(home) = &policy.home {
         step("home", make_point(Path::new(home), true))?;
         memory(home, 0o700, policy.temporary_bytes_max)?;
-        if let Some(text) = &policy.git_identity {
-            let written = write_file(&Path::new(home).join(".gitconfig"), text);
-            step("home: git", written)?;
-        }
     }
     for tree in trees {
         put(&tree)?;
@@ -84,6 +80,15 @@ pub(super) fn mount(policy: &Policy, trees: Vec<Tree>) -> Result<(), Broken> {
         step(&format!("cover: {path}"), cover(Path::new(path)))?;
     }
     Ok(())
+}
+
+/// Puts into the private home what a run needs of its user's.
+pub(super) fn fill_home(policy: &Policy) -> Result<(), Broken> {
+    let (Some(home), Some(text)) = (&policy.home, &policy.git_identity) else {
+        return Ok(());
+    };
+    let written = write_file(&Path::new(home).join(".gitconfig"), text);
+    step("home: git", written)
 }
 
 /// Puts a dead device over a file, so that it cannot be opened.

@@ -73,13 +73,25 @@ fn add(trees: &mut Vec<Tree>, path: &Path, is_read_only: bool) -> io::Result<()>
     Ok(())
 }
 
-/// Returns the protected names among the trees, relative to the workspace.
-pub(super) fn protected(trees: &[Tree], policy: &Policy) -> Vec<String> {
-    let workspace = Path::new(&policy.containment.workspace);
-    let read_only = trees.iter().filter(|tree| tree.is_read_only);
-    read_only
-        .filter_map(|tree| tree.at.strip_prefix(workspace).ok())
-        .filter(|name| !name.as_os_str().is_empty())
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect()
+/// Returns the names that are to be read-only, relative to the workspace: those among the trees,
+/// or, where another program has mounted them, those that are there.
+pub(super) fn protected(trees: Option<&[Tree]>, policy: &Policy) -> Vec<String> {
+    let asked = &policy.containment;
+    let workspace = Path::new(&asked.workspace);
+    if asked.tier == Tier::ReadOnly {
+        return Vec::new();
+    }
+    let paths: Vec<PathBuf> = if let Some(trees) = trees {
+        let read_only = trees.iter().filter(|tree| tree.is_read_only);
+        read_only.map(|tree| tree.at.clone()).collect()
+    } else {
+        let pinned = protected::of(workspace, asked.git).into_iter();
+        let read_only = pinned.filter(|one| one.is_read_only);
+        read_only.map(|one| one.path).collect()
+    };
+    let names = paths.iter().filter_map(|path| {
+        let name = path.strip_prefix(workspace).ok()?;
+        Some(name.to_string_lossy().into_owned())
+    });
+    names.filter(|name| !name.is_empty()).collect()
 }

@@ -48,7 +48,13 @@ fn native(seen: &Result<Posture, ProbeError>) -> Check {
     match seen {
         Ok(posture) => {
             let holds = posture.guarantees.join(", ");
+            let backend = posture.backend.as_deref().unwrap_or_default();
             match &posture.fallback_notice {
+                Some(notice) if backend != "native" => CONTAINMENT.warning(
+                    "native",
+                    format!("{backend} works: it holds {holds}; {notice}"),
+                    "nothing, if that is enough",
+                ),
                 None => CONTAINMENT.fine("native", format!("native works: it holds {holds}")),
                 Some(notice) => CONTAINMENT.warning(
                     "native",

@@ -150,3 +150,29 @@ fn a_key_belongs_to_what_contains_its_run() {
         );
     }
 }
+
+/// Whoever belongs to a contained run, by process or by word, starts nothing with more rights.
+#[test]
+fn a_run_inside_a_contained_one_has_its_tier_at_most() {
+    let ground = Contained::new(Who::all()[0]);
+    let words = ["run", "--json", "--sandbox", "read", "--", "sleep", "3600"];
+    let parent = ground.json(&words)["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let inside = |options: &[&str]| {
+        let words = [&["run", "--json"], options, &["--", "true"]].concat();
+        let mut command = ground.outlast(&words);
+        command.env("OUTLAST_RUN", &parent);
+        capture(command)
+    };
+    for more in [&[][..], &["--sandbox", "edit"]] {
+        let refused = inside(more);
+        assert_eq!(refused.code, Some(126), "{refused:#?}");
+        let document: Value = serde_json::from_str(&refused.stdout).expect("a document");
+        assert_eq!(document["error"]["code"], "tier_above_parent", "{document}");
+        assert_eq!(document["error"]["hint"], "ask for --sandbox read or less");
+    }
+    let same = inside(&["--sandbox", "read"]);
+    assert_eq!(same.code, Some(0), "{same:#?}");
+}

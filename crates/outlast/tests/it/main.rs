@@ -18,6 +18,7 @@ mod cli_bad_input;
 mod cli_look;
 mod cli_program;
 mod cli_run;
+mod contain_bait;
 mod contain_escape;
 mod contain_ground;
 mod contain_honest;

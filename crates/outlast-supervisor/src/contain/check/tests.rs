@@ -15,6 +15,7 @@ fn policy(tier: Tier) -> Policy {
         covered: Vec::new(),
         repository: None,
         git_identity: None,
+        is_mounted: false,
         alone_in: None,
         waits: false,
         pids_max: None,
