@@ -68,7 +68,7 @@ fn an_unknown_key_is_an_error_that_names_file_and_key() {
     insta::assert_debug_snapshot!(refused("[limits]\nrun_per_store = 1\n"), @r#"
     (
         "the configuration `HOME/config.toml` has the unknown key `limits.run_per_store`",
-        "the table [limits] may have runs_per_session, runs_per_store, agent_runs, depth, descendants, max_output, grace, tool_timeout, retention_days, and [serve] port",
+        "the table [limits] may have runs_per_session, runs_per_store, agent_runs, depth, descendants, max_output, grace, tool_timeout, retention_days",
     )
     "#);
     assert!(refused("[limit]\ndepth = 1\n").0.contains("`limit`"));
