@@ -26,6 +26,7 @@ mod contain_life;
 mod contain_network;
 mod contain_told;
 mod contain_use;
+mod guide;
 mod hosts;
 mod http_api;
 mod http_bounds;
