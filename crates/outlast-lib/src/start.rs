@@ -13,7 +13,7 @@ mod keys;
 mod pools;
 mod shell;
 
-pub use containment::ContainError;
+pub use containment::{ContainError, surroundings};
 pub use error::StartError;
 
 use crate::{Access, Store};
@@ -22,8 +22,8 @@ use birth::Birth;
 use keys::Look;
 use outlast_journal::control::Answer;
 use outlast_journal::{
-    Checked, CommandLine, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status, Survives,
-    limits, mask, mask::Masker, text,
+    Checked, CommandLine, Containment, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status,
+    Surroundings, Survives, limits, mask, mask::Masker, text,
 };
 use outlast_supervisor::launch::{LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio};
@@ -327,7 +327,10 @@ impl Store {
             checked.idle_ttl_ms,
         ]);
         if let (Some(contained), Some(parts)) = (&request.containment, canonical.as_array_mut()) {
-            parts.push(json!(contained));
+            parts.push(json!(Containment {
+                surroundings: Surroundings::default(),
+                ..contained.clone()
+            }));
         }
         Ok(Key {
             name: mask::keyed_hash(&store_key, key.as_bytes()),
