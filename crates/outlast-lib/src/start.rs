@@ -373,12 +373,13 @@ impl Store {
             };
             return Ok(words.clone());
         };
-        let shell = shell::find(environment, *login, *pipefail)?;
+        let login = *login && containment::may_log_in(request);
+        let shell = shell::find(environment, login, *pipefail)?;
         let mut words = vec![shell.program.clone()];
         if *pipefail {
             words.extend(["-o".to_owned(), "pipefail".to_owned()]);
         }
-        if *login {
+        if login {
             words.push("-l".to_owned());
         }
         if text.len() <= limits::ARGUMENT_BYTES_MAX {

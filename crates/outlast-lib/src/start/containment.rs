@@ -4,7 +4,9 @@
 use super::StartError;
 use super::ancestry::Parent;
 use crate::{Advice, Store};
-use outlast_journal::{Containment, Network, Posture, Request, RunId, Surroundings, Tier, limits};
+use outlast_journal::{
+    CommandLine, Containment, Network, Posture, Request, RunId, Surroundings, Tier, limits,
+};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -51,6 +53,11 @@ pub(super) fn workspace(
         let why = "its path is not UTF-8";
         return Err(ContainError::Workspace { path, why });
     };
+    let is_login = matches!(request.command, CommandLine::Shell { login: true, .. });
+    if is_login && !request.is_for_tool {
+        notices
+            .push("the shell is no login shell: a contained run sees no files of the home".into());
+    }
     let memory_bytes_max = asked.memory_bytes_max.map(|asked| {
         let least = limits::CONTAINED_MEMORY_BYTES_MIN;
         if asked < least {
@@ -133,6 +140,14 @@ pub(super) fn check_parent(request: &Request, parent: Option<&Parent>) -> Result
         });
     }
     Ok(())
+}
+
+/// Whether a login shell has something to read.
+///
+/// The files of the home are hidden from a contained run, and those of the system alone would
+/// only take away the PATH that it was given.
+pub(super) fn may_log_in(request: &Request) -> bool {
+    request.containment.is_none()
 }
 
 /// Returns the posture that a request asks for; what is bound is told when it is.
