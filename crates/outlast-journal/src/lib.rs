@@ -25,7 +25,7 @@ pub use event::{
 };
 pub use id::{IdError, RunId, shortest_unique};
 pub use limits::Limits;
-pub use posture::{Containment, Git, Guarantee, LimitBound, Network, Posture, Tier};
+pub use posture::{Containment, Git, Guarantee, LimitBound, Network, Posture, Surroundings, Tier};
 pub use record::{
     Event, Gap, LeftoverRecord, Live, OutputRecord, RUN_SCHEMA, Record, ShortRecord, label,
     signal_name, signal_number,

@@ -272,3 +272,5 @@ pub const FORWARDED_MAX: usize = 128;
 pub const FORWARD_HEAD_BYTES_MAX: usize = 16 << 10;
 /// How long such a head may take, in milliseconds.
 pub const FORWARD_HEAD_MS: u64 = 10_000;
+/// An empty cgroup that a killed supervisor left is removed after this long, in milliseconds.
+pub const EMPTY_CGROUP_MS: u64 = 60_000;

@@ -196,6 +196,26 @@ pub struct Containment {
     /// Directory that it may touch: canonical. Filled in at the start, from the run's own.
     #[serde(default)]
     pub workspace: String,
+    /// What of its caller's home it sees. Filled in at the start.
+    #[serde(default)]
+    pub surroundings: Surroundings,
+}
+
+/// Where the home and the toolchains of a caller are.
+///
+/// From its own environment, never from variables that a request sets: who asks for a run must
+/// not choose what is shown to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// The home, which is hidden: canonical.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// Folders in which programs are looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
+    /// Toolchains that variables name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub toolchains: Vec<String>,
 }
 
 impl Containment {
@@ -211,6 +231,7 @@ impl Containment {
             may_miss: Vec::new(),
             proxy: None,
             workspace: String::new(),
+            surroundings: Surroundings::default(),
         }
     }
 

@@ -52,5 +52,5 @@ pub use hear::{HearQuery, Heard};
 pub use outlast_supervisor::init_supervisor;
 pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
 pub use send::SendError;
-pub use start::{Begun, ContainError, StartError, project};
+pub use start::{Begun, ContainError, StartError, project, surroundings};
 pub use wait::{Matched, WaitError, WaitQuery, Waited};

@@ -13,7 +13,7 @@ mod keys;
 mod pools;
 mod shell;
 
-pub use containment::ContainError;
+pub use containment::{ContainError, surroundings};
 pub use error::StartError;
 
 use crate::{Access, Store};
@@ -22,8 +22,8 @@ use birth::Birth;
 use keys::Look;
 use outlast_journal::control::Answer;
 use outlast_journal::{
-    Checked, CommandLine, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status, Survives,
-    limits, mask, mask::Masker, text,
+    Checked, CommandLine, Containment, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status,
+    Surroundings, Survives, limits, mask, mask::Masker, text,
 };
 use outlast_supervisor::launch::{LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio};
@@ -327,7 +327,10 @@ impl Store {
             checked.idle_ttl_ms,
         ]);
         if let (Some(contained), Some(parts)) = (&request.containment, canonical.as_array_mut()) {
-            parts.push(json!(contained));
+            parts.push(json!(Containment {
+                surroundings: Surroundings::default(),
+                ..contained.clone()
+            }));
         }
         Ok(Key {
             name: mask::keyed_hash(&store_key, key.as_bytes()),
@@ -370,12 +373,13 @@ impl Store {
             };
             return Ok(words.clone());
         };
-        let shell = shell::find(environment, *login, *pipefail)?;
+        let login = *login && containment::may_log_in(request);
+        let shell = shell::find(environment, login, *pipefail)?;
         let mut words = vec![shell.program.clone()];
         if *pipefail {
             words.extend(["-o".to_owned(), "pipefail".to_owned()]);
         }
-        if *login {
+        if login {
             words.push("-l".to_owned());
         }
         if text.len() <= limits::ARGUMENT_BYTES_MAX {

@@ -4,7 +4,9 @@
 use super::StartError;
 use super::ancestry::Parent;
 use crate::{Advice, Store};
-use outlast_journal::{Containment, Network, Posture, Request, RunId, Tier, limits};
+use outlast_journal::{
+    CommandLine, Containment, Network, Posture, Request, RunId, Surroundings, Tier, limits,
+};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -41,15 +43,21 @@ pub(super) fn workspace(
         path: request.cwd.clone(),
         source,
     })?;
-    let home = variable(request, "HOME").and_then(|home| fs::canonicalize(home).ok());
+    let surroundings = surroundings(&request.environment);
+    let home = surroundings.home.as_deref().map(Path::new);
     let store = fs::canonicalize(store.root()).unwrap_or_else(|_| store.root().to_owned());
-    if let Some(why) = refusal(&path, home.as_deref(), &store) {
+    if let Some(why) = refusal(&path, home, &store) {
         return Err(ContainError::Workspace { path, why });
     }
     let Some(workspace) = path.to_str().map(str::to_owned) else {
         let why = "its path is not UTF-8";
         return Err(ContainError::Workspace { path, why });
     };
+    let is_login = matches!(request.command, CommandLine::Shell { login: true, .. });
+    if is_login && !request.is_for_tool {
+        notices
+            .push("the shell is no login shell: a contained run sees no files of the home".into());
+    }
     let memory_bytes_max = asked.memory_bytes_max.map(|asked| {
         let least = limits::CONTAINED_MEMORY_BYTES_MIN;
         if asked < least {
@@ -60,6 +68,7 @@ pub(super) fn workspace(
     Ok(Some(Containment {
         workspace,
         memory_bytes_max,
+        surroundings,
         ..asked.clone()
     }))
 }
@@ -86,19 +95,34 @@ fn refusal(path: &Path, home: Option<&Path>, store: &Path) -> Option<&'static st
     (is_system || is_never).then_some("it is a directory of the system")
 }
 
-fn variable(request: &Request, name: &str) -> Option<OsString> {
-    let set = request
-        .env_set
-        .iter()
-        .rev()
-        .find(|(known, _)| known == name);
-    let set = set.map(|(_, value)| OsString::from(value));
-    let inherited = || {
-        let mut all = request.environment.iter().rev();
-        all.find(|(known, _)| known == name)
-            .map(|(_, value)| value.clone())
+/// Variables that name a toolchain of their own.
+const TOOLCHAINS: [&str; 9] = [
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOROOT",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "VIRTUAL_ENV",
+];
+
+/// Returns where the caller's home and toolchains are.
+pub fn surroundings(environment: &[(OsString, OsString)]) -> Surroundings {
+    let variable = |name: &str| {
+        let found = environment.iter().rev().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.clone())
     };
-    set.or_else(inherited)
+    let text = |path: PathBuf| path.to_str().map(str::to_owned);
+    let home = variable("HOME").and_then(|home| fs::canonicalize(home).ok());
+    let path = variable("PATH").unwrap_or_default();
+    let toolchains = TOOLCHAINS.into_iter().filter_map(variable);
+    Surroundings {
+        home: home.filter(|home| home.parent().is_some()).and_then(text),
+        path: std::env::split_paths(&path).filter_map(text).collect(),
+        toolchains: toolchains.filter_map(|path| text(path.into())).collect(),
+    }
 }
 
 /// Refuses what may do more than the run that it is started inside of.
@@ -116,6 +140,14 @@ pub(super) fn check_parent(request: &Request, parent: Option<&Parent>) -> Result
         });
     }
     Ok(())
+}
+
+/// Whether a login shell has something to read.
+///
+/// The files of the home are hidden from a contained run, and those of the system alone would
+/// only take away the PATH that it was given.
+pub(super) fn may_log_in(request: &Request) -> bool {
+    request.containment.is_none()
 }
 
 /// Returns the posture that a request asks for; what is bound is told when it is.

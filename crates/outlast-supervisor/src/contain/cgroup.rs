@@ -3,10 +3,12 @@
 //! By a cgroup where one can be made: of version 2 where it is delegated, of
 //! version 1 as root. What no cgroup can bound is for others: see `limits`.
 
-use outlast_journal::RunId;
+use outlast_journal::{RunId, limits};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How the folders of runs begin, among other people's.
 const PREFIX: &str = "outlast-";
@@ -151,6 +153,7 @@ impl Group {
         most: u64,
     ) -> io::Result<Self> {
         let (parent, version) = parent;
+        sweep(parent);
         let path = parent.join(format!("{PREFIX}{run}"));
         match fs::create_dir(&path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -205,6 +208,21 @@ impl Group {
     fn set(&self, name: &str, text: &str) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).open(self.path.join(name))?;
         file.write_all(text.as_bytes())
+    }
+}
+
+/// Removes the empty cgroups of runs whose supervisors were killed.
+///
+/// One that is young may be about to get its first process.
+fn sweep(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes());
+        let made = entry.metadata().and_then(|meta| meta.modified());
+        let age = made.ok().and_then(|made| made.elapsed().ok());
+        if is_ours && age.is_some_and(|age| age >= Duration::from_millis(limits::EMPTY_CGROUP_MS)) {
+            // One with a process in it stays: the kernel refuses.
+            fs::remove_dir(entry.path()).ok();
+        }
     }
 }
 

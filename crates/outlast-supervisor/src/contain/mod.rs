@@ -376,10 +376,9 @@ impl Contain<'_> {
 
     fn policy(&self, limits: &Bound, by: By<'_>) -> Policy {
         let workspace = Path::new(&self.containment.workspace);
-        let home = launch::variable(self.environment, "HOME")
-            .and_then(|home| fs::canonicalize(home).ok())
-            .filter(|home| home.parent().is_some());
-        let shown = shown::of(self.environment, home.as_deref(), workspace);
+        let surroundings = &self.containment.surroundings;
+        let home = surroundings.home.as_deref().map(Path::new);
+        let shown = shown::of(surroundings, workspace);
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let alone_in = match by {
             By::Landlock(private) => Some(private),
@@ -389,13 +388,13 @@ impl Contain<'_> {
             containment: self.containment.clone(),
             argv: self.argv.to_vec(),
             cwd: self.cwd.to_owned(),
-            home: home.as_deref().and_then(text),
+            home: surroundings.home.clone(),
             covered: shown::keys(&shown)
                 .iter()
                 .filter_map(|path| text(path))
                 .collect(),
             repository: git::repository(workspace).as_deref().and_then(text),
-            git_identity: home.as_deref().and_then(git::identity),
+            git_identity: home.and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
             is_mounted: matches!(by, By::Bwrap),
             alone_in: alone_in.and_then(text),

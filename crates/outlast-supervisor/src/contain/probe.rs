@@ -2,7 +2,7 @@
 
 use super::limits::Bound;
 use super::{Contain, confine};
-use outlast_journal::{Containment, LimitBound, Posture, RunId, Tier};
+use outlast_journal::{Containment, LimitBound, Posture, RunId, Surroundings, Tier};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -28,8 +28,9 @@ pub struct ProbeError {
 /// # Errors
 ///
 /// Fails with the first step that could not be done.
-pub fn probe(dir: &Path, environment: &[u8], run: &RunId) -> Result<Posture, ProbeError> {
+pub fn probe(dir: &Path, around: &Surroundings, run: &RunId) -> Result<Posture, ProbeError> {
     let mut containment = Containment::new(Tier::SandboxEdit);
+    containment.surroundings = around.clone();
     containment.workspace = dir.to_string_lossy().into_owned();
     let cwd = containment.workspace.clone();
     let null = File::options().read(true).write(true).open("/dev/null");
@@ -44,7 +45,7 @@ pub fn probe(dir: &Path, environment: &[u8], run: &RunId) -> Result<Posture, Pro
         containment: &containment,
         argv: &[],
         cwd: &cwd,
-        environment,
+        environment: &[],
     };
     let held = contain.start(null.as_fd(), null.as_fd());
     while confine::wait_any().is_some() {}

@@ -4,9 +4,8 @@
 //! program needs beside itself, is shown read-only.
 
 use super::mounts::SYSTEM;
-use crate::launch::variable;
+use outlast_journal::Surroundings;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Toolchains as they lie below a home, shown whole where PATH leads into them.
@@ -52,37 +51,21 @@ const TOGETHER: [(&str, &[&str]); 3] = [
     (".local/bin", &[".local/lib", ".local/share/pipx"]),
     (".jenv", &[".sdkman"]),
 ];
-/// Variables that name a toolchain of their own.
-const VARIABLES: [&str; 9] = [
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "GOROOT",
-    "GOPATH",
-    "JAVA_HOME",
-    "NVM_DIR",
-    "PYENV_ROOT",
-    "RBENV_ROOT",
-    "VIRTUAL_ENV",
-];
 /// What lies beside the directory of a program that is no toolchain we know.
 const BESIDE: [&str; 2] = ["lib", "libexec"];
 /// Files within toolchains that hold keys: covered.
 const KEYS: [&str; 2] = ["credentials", "credentials.toml"];
 
-/// Returns what is shown to a run with this environment, without what lies in the workspace.
-pub(super) fn of(environment: &[u8], home: Option<&Path>, workspace: &Path) -> Vec<PathBuf> {
+/// Returns what is shown to a run with these surroundings, without what lies in the workspace.
+pub(super) fn of(surroundings: &Surroundings, workspace: &Path) -> Vec<PathBuf> {
     let mut shown = Vec::new();
-    let path = variable(environment, "PATH").map(|path| path.as_bytes().to_vec());
-    let path = path.unwrap_or_default();
-    let folders = path.split(|byte| *byte == b':');
-    let folders = folders.map(|folder| PathBuf::from(std::ffi::OsStr::from_bytes(folder)));
+    let home = surroundings.home.as_deref().map(Path::new);
+    let folders = surroundings.path.iter().map(Path::new);
     for folder in folders.filter(|folder| folder.is_absolute()) {
-        add_folder(&mut shown, &folder, home);
+        add_folder(&mut shown, folder, home);
     }
-    for name in VARIABLES {
-        if let Some(path) = variable(environment, name).map(PathBuf::from) {
-            add(&mut shown, &path);
-        }
+    for toolchain in &surroundings.toolchains {
+        add(&mut shown, Path::new(toolchain));
     }
     let is_outside = |path: &PathBuf| {
         // Neither the home itself nor anything that would show it, nor the workspace's own.

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::env;
 use std::error::Error;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 
 const CONTAINMENT: Group = Group("containment");
 
@@ -18,8 +17,10 @@ pub(super) fn checks() -> Vec<Check> {
     let run = RunId::from_bits([0, 0, 0, 0, 0, 0, a, b, c, d]);
     let dir = env::temp_dir().join(format!("outlast-doctor-{run}"));
     let made = fsio::make_private_dir(&dir).and_then(|()| fs::canonicalize(&dir));
+    let environment: Vec<_> = env::vars_os().collect();
+    let around = outlast_lib::surroundings(&environment);
     let native = match made {
-        Ok(dir) => native(&probe(&dir, &environment(), &run)),
+        Ok(dir) => native(&probe(&dir, &around, &run)),
         Err(error) => CONTAINMENT.warning(
             "native",
             format!("not looked at: {} cannot be made: {error}", dir.display()),
@@ -28,20 +29,6 @@ pub(super) fn checks() -> Vec<Check> {
     };
     fs::remove_dir(&dir).ok();
     vec![native, limits(&probe_limits(&run))]
-}
-
-/// The variables that a look needs, as a run gets them.
-fn environment() -> Vec<u8> {
-    let named = ["HOME", "PATH"].into_iter();
-    let entries = named.filter_map(|name| Some((name, env::var_os(name)?)));
-    let mut all = Vec::new();
-    for (name, value) in entries {
-        all.extend(name.as_bytes());
-        all.push(b'=');
-        all.extend(value.as_bytes());
-        all.push(0);
-    }
-    all
 }
 
 fn native(seen: &Result<Posture, ProbeError>) -> Check {

@@ -402,3 +402,42 @@ fn the_doctor_says_what_can_contain_a_run_here() {
         }
     }
 }
+
+/// Who asks for a run does not choose what of the home is shown to it.
+#[test]
+fn variables_that_a_call_sets_show_nothing_of_the_home() {
+    let ground = crate::case_ground::Ground::new();
+    let home = ground.home.path();
+    fs::create_dir(home.join(".ssh")).expect("the home can be filled");
+    crate::case_ground::write(&home.join(".ssh/id"), "bait");
+    let keys = home.join(".ssh").to_string_lossy().into_owned();
+    let mut client = crate::mcp_client::Client::open(&ground);
+    for variable in [
+        "PATH",
+        "GOPATH",
+        "CARGO_HOME",
+        "JAVA_HOME",
+        "VIRTUAL_ENV",
+        "HOME",
+    ] {
+        let value = match variable {
+            "PATH" => format!("{keys}:/usr/bin:/bin"),
+            "HOME" => "/tmp".to_owned(),
+            _ => keys.clone(),
+        };
+        let ended = client.fine(
+            "background_run",
+            json!({
+                "command": format!("cat {keys}/id || echo hidden"),
+                "sandbox": "edit",
+                "env": {variable: value},
+                "wait_secs": 30,
+            }),
+        );
+        let output = ended["output"].as_str().unwrap_or_default().to_owned();
+        assert!(
+            output.contains("hidden") && !output.contains("bait"),
+            "{variable}: {ended:#}"
+        );
+    }
+}

@@ -284,3 +284,32 @@ fn only_variables_that_a_run_needs_go_into_it() {
         assert!(!output.stdout.contains(left), "{left}: {output:#?}");
     }
 }
+
+/// A host's tools ask for login shells; in there one would forget the PATH that it was given.
+#[test]
+fn a_shell_of_a_contained_run_keeps_its_path() {
+    let ground = Contained::new(Who::all()[0]);
+    ground.file("../.cargo/bin/tool", "#!/bin/sh\necho tool\n");
+    let tool = ground.home.path().join(".cargo/bin/tool");
+    crate::contain_ground::set_mode(&tool, 0o755);
+    let words = [
+        "run",
+        "--wait",
+        "--sandbox",
+        "edit",
+        "--login",
+        "-c",
+        "tool",
+    ];
+    let mut command = ground.outlast(&words);
+    command.env(
+        "PATH",
+        format!(
+            "{}:/usr/bin:/bin",
+            tool.parent().expect("a folder").display()
+        ),
+    );
+    let output = outlast_testkit::capture(command);
+    assert_eq!(output.stdout, "tool\n", "{output:#?}");
+    assert!(output.stderr.contains("no login shell"), "{output:#?}");
+}

@@ -58,3 +58,31 @@ fn processors_are_bounded_by_their_share_of_a_tenth_of_a_second() {
     let settings = Counted::Cpu.settings_v2(1_500);
     assert_eq!(settings, [("cpu.max", "150000 100000".to_owned(), true)]);
 }
+
+#[test]
+fn what_a_killed_supervisor_left_is_swept_and_what_is_young_or_of_others_stays() {
+    let home = Home::new();
+    let long_ago = std::time::UNIX_EPOCH;
+    let make = |name: &str, is_old: bool| {
+        let path = home.work().join(name);
+        fs::create_dir(&path).expect("the home can be filled");
+        if is_old {
+            let dir = fs::File::open(&path).expect("it is there");
+            dir.set_modified(long_ago).expect("it is ours");
+        }
+        path
+    };
+    let stale = make("outlast-a", true);
+    let kept = [
+        make("outlast-b", false),
+        make("other", true),
+        make("outlast-c", true),
+    ];
+    fs::create_dir(kept[2].join("process")).expect("it is ours");
+    fs::File::open(&kept[2])
+        .and_then(|dir| dir.set_modified(long_ago))
+        .expect("it is ours");
+    sweep(&home.work());
+    assert!(!stale.exists());
+    assert!(kept.iter().all(|path| path.exists()));
+}

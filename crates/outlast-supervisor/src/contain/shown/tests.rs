@@ -19,11 +19,18 @@ fn a_path_into_a_home_shows_the_toolchain_and_not_the_home() {
         fs::create_dir_all(root.join(name)).expect("the home can be filled");
     }
     crate::fsio::write_new(&root.join(".cargo/credentials.toml"), b"token").expect("a file");
-    let path = [".cargo/bin", ".local/bin", "tools/x/bin", "work/bin", ""]
-        .map(|name| root.join(name).to_string_lossy().into_owned())
-        .join(":");
-    let environment = format!("PATH={path}:/usr/bin\0");
-    let shown = of(environment.as_bytes(), Some(root), &home.work());
+    let path = [".cargo/bin", ".local/bin", "tools/x/bin", "work/bin", ""];
+    let text = |name: &str| root.join(name).to_string_lossy().into_owned();
+    let surroundings = Surroundings {
+        home: Some(text("")),
+        path: path
+            .into_iter()
+            .map(text)
+            .chain(["/usr/bin".to_owned()])
+            .collect(),
+        toolchains: vec![text("")],
+    };
+    let shown = of(&surroundings, &home.work());
     let mut names: Vec<&Path> = shown
         .iter()
         .map(|path| path.strip_prefix(root).expect("it lies below"))
