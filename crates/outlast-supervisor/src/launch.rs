@@ -7,7 +7,7 @@
 
 use crate::platform::socket;
 use crate::platform::spawn::{self, Exec};
-use crate::{fault, process};
+use crate::{fault, files, process};
 use outlast_journal::control::Answer;
 use outlast_journal::{RunId, limits, names};
 use std::ffi::{CString, OsStr, OsString};
@@ -128,7 +128,7 @@ fn spawn_supervisor(
         output: null.as_fd(),
         extra: None,
     };
-    spawn::spawn_apart(&exec).map_err(|(_, error)| error)
+    spawn::spawn_apart(&exec, files::before()).map_err(|(_, error)| error)
 }
 
 /// Returns the entry that arms a fault point of a launcher, if this process has one armed.

@@ -12,6 +12,7 @@ mod command;
 mod connections;
 mod contain;
 pub mod fault;
+pub mod files;
 pub mod fsio;
 mod idle;
 mod journal_file;

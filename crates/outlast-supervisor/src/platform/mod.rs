@@ -7,6 +7,7 @@
 pub(crate) mod clock;
 pub(crate) mod confine;
 pub(crate) mod file;
+pub(crate) mod files;
 pub(crate) mod lock;
 pub(crate) mod mount;
 pub(crate) mod pidfd;

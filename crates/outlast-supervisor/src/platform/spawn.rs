@@ -52,6 +52,8 @@ struct Shared {
     extra: [c_int; 2],
     /// Where the stack of a grandchild begins: stacks grow downwards.
     inner_stack_end: *mut c_void,
+    /// Soft limit of open files.
+    files: Option<u64>,
     failed_step: usize,
     errno: c_int,
 }
@@ -65,15 +67,16 @@ const FORK_FAILED: usize = usize::MAX - 2;
 /// The parent sleeps until then (`CLONE_VFORK`), so what the child writes into the
 /// shared memory before it gives up is the answer, and no pipe is needed.
 pub(crate) fn spawn(exec: &Exec<'_>) -> Result<i32, (Step, io::Error)> {
-    start(exec, child, libc::SIGCHLD)
+    start(exec, None, child, libc::SIGCHLD)
 }
 
 /// Starts a program that is no child of this process, once its exec has succeeded: its
-/// parent is gone then.
+/// parent is gone then. With `files` it has that soft limit of open files, as far as the
+/// hard one allows, else this process's own.
 ///
 /// Nobody here hears of the child in between: it has no signal for its end.
-pub(crate) fn spawn_apart(exec: &Exec<'_>) -> Result<(), (Step, io::Error)> {
-    let started = super::signal::with_all_blocked(|| start(exec, child_between, 0));
+pub(crate) fn spawn_apart(exec: &Exec<'_>, files: Option<u64>) -> Result<(), (Step, io::Error)> {
+    let started = super::signal::with_all_blocked(|| start(exec, files, child_between, 0));
     super::process::wait_for(started?);
     Ok(())
 }
@@ -81,6 +84,7 @@ pub(crate) fn spawn_apart(exec: &Exec<'_>) -> Result<(), (Step, io::Error)> {
 /// Forks with `entry` and waits for its exec or end. Every signal must be blocked.
 fn start(
     exec: &Exec<'_>,
+    files: Option<u64>,
     entry: extern "C" fn(*mut c_void) -> c_int,
     end_signal: c_int,
 ) -> Result<i32, (Step, io::Error)> {
@@ -106,6 +110,7 @@ fn start(
             .extra
             .map_or([-1; 2], |extra| extra.map(|one| one.as_raw_fd())),
         inner_stack_end,
+        files,
         failed_step: NOTHING_FAILED,
         errno: 0,
     };
@@ -184,6 +189,10 @@ extern "C" fn child(argument: *mut c_void) -> c_int {
             u32::MAX,
             0,
         );
+        // Last, since no number at or above the limit can be made.
+        if let Some(files) = shared.files {
+            super::files::set_soft(files);
+        }
         super::signal::reset_all();
         let (mut errno, mut failed) = (libc::ENOENT, 0);
         for index in 0..shared.paths_count {

@@ -32,6 +32,7 @@ use crate::{
 use app::App;
 use gate::Gate;
 use outlast_lib::limits;
+use outlast_supervisor::files;
 use settings::Settings;
 use std::{io, sync::Arc, time::Duration};
 use token::Token;
@@ -52,7 +53,8 @@ pub(crate) fn serve(surface: &mut Surface, arguments: ServeArguments) -> Result<
         None => (Token::of_store(store.root()), token::path(store.root())),
     };
     let token = token.map_err(|error| failed(&error))?;
-    raise_files();
+    // Where that fails, connections wait to be accepted.
+    files::raise(limits::HTTP_FILES_MAX);
     let runtime = Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(limits::HTTP_CONNECTIONS_MAX + limits::WATCHES_MAX + SHORT_CALLS_MAX)
@@ -80,23 +82,6 @@ pub(crate) fn serve(surface: &mut Surface, arguments: ServeArguments) -> Result<
     runtime.shutdown_timeout(Duration::from_millis(limits::TOOL_LAST_CALLS_MS));
     outcome?;
     Ok(exit::FINE)
-}
-
-/// Raises the limit of open descriptors as far as needed and allowed.
-///
-/// A limit that cannot be raised is no error: connections then wait to be accepted.
-fn raise_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let now = getrlimit(Resource::Nofile);
-    let wanted = limits::HTTP_FILES_MAX;
-    let wanted = now.maximum.map_or(wanted, |most| most.min(wanted));
-    if now.current.is_some_and(|current| current < wanted) {
-        let raised = Rlimit {
-            current: Some(wanted),
-            maximum: now.maximum,
-        };
-        setrlimit(Resource::Nofile, raised).ok();
-    }
 }
 
 fn cannot_listen(settings: &Settings, error: &io::Error) -> Failure {

@@ -15,7 +15,7 @@ use std::{
     fs,
     io::{self, BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
-    process::{Child, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
 };
 
@@ -61,7 +61,12 @@ impl Server {
     #[track_caller]
     pub(crate) fn start_with(ground: &Ground, options: &[&str]) -> Self {
         let words = [&["serve", "--port", "0"], options].concat();
-        let mut command = ground.program.command(&words);
+        Self::spawn(ground.program.command(&words))
+    }
+
+    /// Starts a server by this command, which executes `serve --port 0`.
+    #[track_caller]
+    pub(crate) fn spawn(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program can be started");
         let mut url = String::new();

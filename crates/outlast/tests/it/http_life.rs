@@ -7,6 +7,7 @@ use crate::{
 use outlast_testkit::eventually;
 use serde_json::{Value, json};
 use std::{
+    fs,
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -57,6 +58,32 @@ fn two_servers_over_one_store_answer_for_the_same_runs() {
     assert_eq!((created, keyed(&second)), (201, (200, id.clone())));
     ground.wait(id.as_str().expect("an id"));
     assert_eq!(ground.file("f"), "x\n");
+}
+
+/// A server raises its own limit of open files. Programs of its runs see that of who started it.
+#[test]
+fn a_run_has_the_limit_of_open_files_that_its_server_was_started_with() {
+    let ground = Ground::new();
+    let text = "ulimit -Sn 777 && exec \"$OUTLAST\" serve --port 0";
+    let server = Server::spawn(ground.other("/bin/sh", &["-c", text]));
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid()));
+    let limits = limits.expect("it runs");
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let words: Vec<&str> = line.expect("a line").split_whitespace().collect();
+    assert_ne!(words[3], "777", "the server has raised its own: {line:?}");
+    let wanted = format!("777\n{}\n", words[4]);
+    let command = "ulimit -Sn; ulimit -Hn";
+    let id = server.run(json!({"argv": ["/bin/sh", "-c", command]}));
+    assert_eq!(ground.wait(&id), 0);
+    assert_eq!(ground.text(&id), wanted);
+    let mcp = Mcp::new(&server, "2025-11-25");
+    let begun = mcp.call(
+        "background_run",
+        json!({"command": command, "wait_secs": 45}),
+    );
+    assert_eq!(begun["output"], wanted.as_str(), "{begun:#}");
 }
 
 #[test]
