@@ -63,6 +63,57 @@ fn python_makes_an_environment_and_starts_processes() {
     }
 }
 
+/// Writes a wheel that holds one module.
+const WHEEL: &str = r"
+import zipfile
+with zipfile.ZipFile('small-1.0-py3-none-any.whl', 'w') as wheel:
+    info = 'small-1.0.dist-info/'
+    wheel.writestr('small.py', 'print(40 + 2)\n')
+    wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\nName: small\nVersion: 1.0\n')
+    wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
+    names = ('small.py', info + 'METADATA', info + 'WHEEL', info + 'RECORD')
+    wheel.writestr(info + 'RECORD', ''.join(name + ',,\n' for name in names))
+";
+
+/// Whether Python has a module.
+fn has_module(name: &str) -> bool {
+    let mut asked = Command::new(PYTHON);
+    let asked = asked.args(["-c", &format!("import {name}")]).output();
+    let is_there = asked.is_ok_and(|output| output.status.success());
+    if !is_there {
+        eprintln!("did not run: {PYTHON} has no {name} on this machine");
+    }
+    is_there
+}
+
+#[test]
+fn pip_installs_a_wheel_into_the_project() {
+    if !has_module("pip") {
+        return;
+    }
+    for who in Who::all() {
+        let ground = Contained::new(who);
+        ground.file("wheel.py", WHEEL);
+        let text = format!(
+            "{PYTHON} wheel.py && {PYTHON} -m pip install -q --no-index --find-links . \
+             --target lib small && PYTHONPATH=lib {PYTHON} -m small"
+        );
+        let output = ground.edit(&text);
+        // Above it stands what pip thinks of being root.
+        assert!(output.stdout.ends_with("42\n"), "{output:#?}");
+        assert!(ground.work().join("lib/small.py").exists());
+        if !has_module("ensurepip") {
+            continue;
+        }
+        let text = format!(
+            "{PYTHON} -m venv v && v/bin/pip install -q --no-index --find-links . small && \
+             v/bin/python -m small"
+        );
+        let output = ground.edit(&text);
+        assert!(output.stdout.ends_with("42\n"), "{output:#?}");
+    }
+}
+
 #[test]
 fn a_toolchain_of_the_home_on_path_is_there_and_cannot_be_changed() {
     for who in Who::all() {
