@@ -1,17 +1,23 @@
 //! What of containment a user configures, and what follows for a start.
 //!
-//! A caller may ask for less than the configuration allows, never for more.
+//! A caller may ask for less than the configuration allows, never for more, and a
+//! project may lower what it allows.
 
 use crate::config::{ConfigError, shown};
 use outlast_journal::error::Advice;
 use outlast_lib::{Containment, Guarantee, Network, Tier};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Name of the table.
 pub(crate) const TABLE: &str = "sandbox";
 /// Its keys, in the order in which they are shown.
 pub(crate) const KEYS: [&str; 4] = ["commands", "max_tier", "proxy", "may_miss"];
+
+/// Those of them that a project may use.
+pub(crate) const PROJECT_KEYS: [&str; 2] = ["commands", "max_tier"];
+
+const TIERS: &str = "\"host\", \"edit\" or \"read\"";
 
 /// What is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub(crate) struct Sandbox {
     pub(crate) commands: Tier,
     /// Most that a host may ask for.
     pub(crate) tier_max: Tier,
+    /// The file that says so; empty where none does.
+    tier_max_file: PathBuf,
     /// Socket of the proxy that leads to allowed hosts.
     pub(crate) proxy: Option<String>,
     /// Guarantees without which a contained run may start all the same.
@@ -31,6 +39,7 @@ impl Default for Sandbox {
         Self {
             commands: Tier::FullAccess,
             tier_max: Tier::FullAccess,
+            tier_max_file: PathBuf::new(),
             proxy: None,
             may_miss: Vec::new(),
         }
@@ -44,10 +53,13 @@ impl Sandbox {
     ///
     /// Fails on a key that is not known and on a value of another form.
     pub(crate) fn read(file: &Path, table: &Table) -> Result<Self, ConfigError> {
-        let mut read = Self::default();
+        let mut read = Self {
+            tier_max_file: file.to_owned(),
+            ..Self::default()
+        };
         for (name, value) in table {
             let form = match name.as_str() {
-                "commands" | "max_tier" => "\"host\", \"edit\" or \"read\"",
+                "commands" | "max_tier" => TIERS,
                 "proxy" => "the absolute path of a socket",
                 "may_miss" => "a list of guarantees, such as [\"mem_limit\"]",
                 _ => {
@@ -84,6 +96,20 @@ impl Sandbox {
         Some(())
     }
 
+    /// Returns what is left of it within these bounds of projects, which can raise nothing.
+    pub(crate) fn lowered(self, bounds: &[Bound]) -> Self {
+        let mut lowered = self;
+        for bound in bounds {
+            let commands = bound.commands.unwrap_or(lowered.commands);
+            lowered.commands = lowered.commands.min(commands);
+            if let Some(tier) = bound.tier_max.filter(|tier| *tier < lowered.tier_max) {
+                lowered.tier_max = tier;
+                lowered.tier_max_file.clone_from(&bound.file);
+            }
+        }
+        lowered
+    }
+
     /// Fills in what the configuration says of a containment that a person asked for.
     pub(crate) fn complete(&self, asked: Containment) -> Containment {
         Containment {
@@ -108,6 +134,7 @@ impl Sandbox {
             return Err(SandboxError::AboveMax {
                 asked,
                 max: self.tier_max,
+                file: self.tier_max_file.clone(),
             });
         }
         match (asked, network) {
@@ -139,17 +166,71 @@ impl Sandbox {
     }
 }
 
+/// What the file of a project says of containment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bound {
+    /// Where it stands.
+    file: PathBuf,
+    /// What contains commands at least.
+    commands: Option<Tier>,
+    /// Most that a host may ask for.
+    tier_max: Option<Tier>,
+}
+
+impl Bound {
+    /// Reads the table of the project's file `file`.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a key that a project may not use and on a value of another form.
+    pub(crate) fn read(file: &Path, table: &Table) -> Result<Self, ConfigError> {
+        let mut bound = Self {
+            file: file.to_owned(),
+            commands: None,
+            tier_max: None,
+        };
+        for (name, value) in table {
+            let key = || format!("{TABLE}.{name}");
+            let place = match name.as_str() {
+                "commands" => &mut bound.commands,
+                "max_tier" => &mut bound.tier_max,
+                _ => {
+                    return Err(ConfigError::Key {
+                        file: file.to_owned(),
+                        key: key(),
+                    });
+                }
+            };
+            let tier = value.as_str().and_then(Tier::from_word);
+            *place = Some(tier.ok_or_else(|| ConfigError::Value {
+                file: file.to_owned(),
+                key: key(),
+                value: shown(value),
+                form: TIERS,
+            })?);
+        }
+        Ok(bound)
+    }
+}
+
 /// Why a host may not start a run as it asks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum SandboxError {
-    /// It asks for more than the user allows.
-    #[error("`sandbox` of `{}` is above `{}`, the most that is configured", asked.word(), max.word())]
+    /// It asks for more than the user or a project allows.
+    #[error(
+        "`sandbox` of `{}` is above `{}`, which is `{TABLE}.max_tier` in `{}`",
+        asked.word(),
+        max.word(),
+        file.display()
+    )]
     AboveMax {
         /// What it asks for.
         asked: Tier,
         /// What it may have.
         max: Tier,
+        /// Where that stands.
+        file: PathBuf,
     },
     /// Only a contained run has a network of its own.
     #[error("`network` bounds nothing on the host, where nothing contains the run")]

@@ -228,7 +228,8 @@ fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<R
     let (timeout_ms, notice) = policy.timeout_ms(timeout_ms);
     notices.extend(notice);
     let (tier, network) = asked.containment;
-    let contained = call.desk.sandbox()?.of_host(tier, network);
+    let contained = policy.lower(call.desk.sandbox()?);
+    let contained = contained.of_host(tier, network);
     let containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
     Ok(Request {
         containment,

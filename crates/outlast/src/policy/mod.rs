@@ -3,7 +3,7 @@
 //! Every surface on which others start runs asks here before it does. Each file
 //! is a layer of rules, and a start must pass every layer. The rules are about
 //! the words of a request; what a command does once it runs is the business of
-//! its containment.
+//! its containment, of which a project may lower what a host can ask for.
 
 mod pattern;
 mod project;
@@ -11,7 +11,11 @@ mod rules;
 
 pub(crate) use rules::{KEYS, Rules, TABLE};
 
-use crate::{config::ConfigError, words};
+use crate::{
+    config::ConfigError,
+    sandbox::{self, Bound, Sandbox},
+    words,
+};
 use outlast_lib::{Advice, limits};
 use pattern::Reach;
 use std::path::{Path, PathBuf};
@@ -20,6 +24,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Policy {
     layers: Vec<Rules>,
+    bounds: Vec<Bound>,
 }
 
 impl Policy {
@@ -32,13 +37,21 @@ impl Policy {
     /// Fails when a project's file cannot be used: rules that were meant to hold must.
     pub(crate) fn of(user: Option<&Rules>, projects: &[&Path]) -> Result<Self, PolicyError> {
         let mut layers: Vec<Rules> = user.cloned().into_iter().collect();
+        let mut bounds = Vec::new();
         for (at, project) in projects.iter().enumerate() {
             let is_new = projects.iter().take(at).all(|before| before != project);
-            if is_new && let Some(rules) = project::read(project)? {
-                layers.push(rules);
+            if is_new {
+                let said = project::read(project)?;
+                layers.extend(said.rules);
+                bounds.extend(said.bound);
             }
         }
-        Ok(Self { layers })
+        Ok(Self { layers, bounds })
+    }
+
+    /// Returns what the projects leave of the user's words on containment.
+    pub(crate) fn lower(&self, user: Sandbox) -> Sandbox {
+        user.lowered(&self.bounds)
     }
 
     /// Refuses a shell text that a rule forbids.
@@ -192,6 +205,15 @@ impl Advice for PolicyError {
             Self::NoFile { .. } | Self::TooLong { .. } => {
                 "the user must mend it: rules of a project that cannot be read are not passed over"
                     .to_owned()
+            }
+            Self::Unusable(ConfigError::Key { key, .. })
+                if !key.starts_with(&format!("{TABLE}.")) =>
+            {
+                format!(
+                    "the file of a project may have [{TABLE}] and [{}], this with {}",
+                    sandbox::TABLE,
+                    sandbox::PROJECT_KEYS.join(", ")
+                )
             }
             Self::Unusable(error) => error.hint(),
         }

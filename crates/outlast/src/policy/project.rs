@@ -1,7 +1,10 @@
 //! The file of a project: read with care, since whoever wrote the project wrote it.
 
 use super::{PolicyError, Rules, TABLE};
-use crate::config::ConfigError;
+use crate::{
+    config::ConfigError,
+    sandbox::{self, Bound},
+};
 use outlast_lib::limits;
 use rustix::{
     fs::{Mode, OFlags, open},
@@ -17,26 +20,38 @@ use toml::{Table, Value};
 /// Its name.
 const FILE: &str = ".outlast.toml";
 
-/// Reads the rules of a project; `None` where it has no file.
+/// What a project says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Project {
+    /// Its rules.
+    pub(super) rules: Option<Rules>,
+    /// How far it lowers what may be asked for.
+    pub(super) bound: Option<Bound>,
+}
+
+/// Reads what a project says: nothing where it has no file.
 ///
 /// No link is followed, and nothing but a regular file is read.
 ///
 /// # Errors
 ///
-/// Fails when there is something of that name that gives no rules.
-pub(super) fn read(project: &Path) -> Result<Option<Rules>, PolicyError> {
+/// Fails when there is something of that name that cannot be used as a whole.
+pub(super) fn read(project: &Path) -> Result<Project, PolicyError> {
     let path = project.join(FILE);
     let Some(text) = text(&path)? else {
-        return Ok(None);
+        return Ok(Project::default());
     };
     let table: Table = text.parse().map_err(|source| ConfigError::Form {
         file: path.clone(),
         source: Box::new(source),
     })?;
-    let mut rules = None;
+    let mut said = Project::default();
     for (name, value) in &table {
         match value {
-            Value::Table(table) if name == TABLE => rules = Some(Rules::read(&path, table)?),
+            Value::Table(table) if name == TABLE => said.rules = Some(Rules::read(&path, table)?),
+            Value::Table(table) if name == sandbox::TABLE => {
+                said.bound = Some(Bound::read(&path, table)?);
+            }
             Value::String(_)
             | Value::Integer(_)
             | Value::Float(_)
@@ -51,7 +66,7 @@ pub(super) fn read(project: &Path) -> Result<Option<Rules>, PolicyError> {
             }
         }
     }
-    Ok(rules)
+    Ok(said)
 }
 
 fn text(path: &PathBuf) -> Result<Option<String>, PolicyError> {

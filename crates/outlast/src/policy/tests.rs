@@ -12,6 +12,7 @@ fn layers(all: &[(&str, &str)]) -> Policy {
     let layers = all.iter().map(|(file, text)| rules(file, text));
     Policy {
         layers: layers.collect(),
+        ..Policy::default()
     }
 }
 

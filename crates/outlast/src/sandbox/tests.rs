@@ -31,6 +31,70 @@ fn a_host_may_ask_for_less_and_never_for_more() {
     let refused = tier(Some(Tier::FullAccess)).expect_err("a refusal");
     assert_eq!(refused.code(), "tier_above_max");
     assert!(refused.hint().contains("sandbox: edit"), "{refused}");
+    let file = "`sandbox.max_tier` in `config.toml`";
+    assert!(refused.to_string().ends_with(file), "{refused}");
+}
+
+fn bound(file: &str, text: &str) -> Result<Bound, ConfigError> {
+    Bound::read(Path::new(file), &text.parse().expect("TOML"))
+}
+
+#[test]
+fn of_user_and_projects_the_lowest_value_holds_in_any_order() {
+    let tiers = ["host", "edit", "read"];
+    let lower = |one: &str, other: &str| {
+        let place = |word: &str| tiers.iter().position(|tier| *tier == word);
+        tiers[place(one).max(place(other)).expect("a tier")]
+    };
+    for user in tiers {
+        for project in tiers {
+            for key in PROJECT_KEYS {
+                let sandbox = read(&format!("{key} = \"{user}\"")).expect("a table");
+                let said = bound("p", &format!("{key} = \"{project}\"")).expect("a bound");
+                let lowered = sandbox.clone().lowered(std::slice::from_ref(&said));
+                assert_eq!(lowered.value(key), lower(user, project), "{key}");
+                let other = PROJECT_KEYS.iter().find(|one| **one != key).expect("two");
+                assert_eq!(lowered.value(other), "host", "{key}");
+                let least = bound("q", &format!("{key} = \"read\"")).expect("a bound");
+                let (one, two) = ([said.clone(), least.clone()], [least, said]);
+                assert_eq!(sandbox.clone().lowered(&one).value(key), "read");
+                assert_eq!(sandbox.lowered(&two).value(key), "read");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_refusal_names_the_file_that_bounds_the_most() {
+    let sandbox = read("max_tier = \"edit\"").expect("a table");
+    let high = bound("high", "max_tier = \"host\"").expect("a bound");
+    let same = bound("same", "max_tier = \"edit\"").expect("a bound");
+    let low = bound("low", "max_tier = \"read\"").expect("a bound");
+    for (bounds, file) in [
+        (vec![high, same.clone()], "config.toml"),
+        (vec![same, low], "low"),
+    ] {
+        let lowered = sandbox.clone().lowered(&bounds);
+        let refused = lowered.of_host(Some(Tier::FullAccess), None);
+        let refused = refused.expect_err("a refusal").to_string();
+        assert!(refused.ends_with(&format!("in `{file}`")), "{refused}");
+    }
+}
+
+#[test]
+fn a_project_may_use_two_keys_and_only_with_a_tier() {
+    for (text, code) in [
+        ("proxy = \"/run/p\"", "config_key"),
+        ("may_miss = [\"mem_limit\"]", "config_key"),
+        ("commands = \"full\"", "config_value"),
+        ("max_tier = 1", "config_value"),
+    ] {
+        assert_eq!(
+            bound("p", text).expect_err("a refusal").code(),
+            code,
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -103,6 +103,49 @@ fn a_project_file_that_cannot_be_used_stops_starts_and_nothing_else() {
     assert!(message.contains("unknown key `limits`"), "{message}");
 }
 
+/// The lower of both values holds, wherever it stands, and a refusal says where.
+#[test]
+fn a_project_lowers_what_contains_a_start_and_raises_nothing() {
+    let ground = Ground::with_limits("[sandbox]\nmax_tier = \"edit\"");
+    let project = ground.home.work().join(".outlast.toml");
+    let mut client = Client::open(&ground);
+    let mut tier = |file: &str, cwd: &str, asked: Option<&str>| {
+        write(&project, file);
+        let mut arguments = json!({"command": "true", "cwd": cwd});
+        if let Some(asked) = asked {
+            arguments["sandbox"] = asked.into();
+        }
+        let said = client.call("background_run", arguments).object;
+        let text = said["posture"]
+            .as_str()
+            .or(said["error"]["message"].as_str());
+        let text = text.unwrap_or_else(|| panic!("{said:#}"));
+        match said["error"]["code"].as_str() {
+            Some(code) => format!("{code}: {text}"),
+            None => text.to_owned(),
+        }
+    };
+    let raising = "[sandbox]\ncommands = \"host\"\nmax_tier = \"host\"\n";
+    assert!(tier(raising, ".", None).contains("tier SandboxEdit"));
+    let said = tier(raising, ".", Some("host"));
+    assert!(said.starts_with("tier_above_max"), "{said}");
+    assert!(said.contains("outlast/config.toml`"), "{said}");
+
+    let default = "[sandbox]\ncommands = \"read\"\n";
+    assert!(tier(default, ".", None).contains("tier ReadOnly"));
+    assert!(tier(default, ".", Some("edit")).contains("tier SandboxEdit"));
+
+    let most = "[sandbox]\nmax_tier = \"read\"\n";
+    assert!(tier(most, ".", None).contains("tier ReadOnly"));
+    for cwd in [".", "/"] {
+        let said = tier(most, cwd, Some("edit"));
+        assert!(said.starts_with("tier_above_max"), "{said}");
+        assert!(said.contains("work/.outlast.toml`"), "{said}");
+    }
+    let said = tier("[sandbox]\nproxy = \"/run/p\"\n", ".", Some("read"));
+    assert!(said.starts_with("policy_unusable"), "{said}");
+}
+
 #[test]
 fn the_rules_are_for_hosts_and_not_for_the_command_line() {
     let ground = ground_with("allow = []");

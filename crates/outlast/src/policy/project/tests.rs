@@ -20,9 +20,22 @@ fn refused(home: &Home) -> (&'static str, String) {
 
 #[test]
 fn a_project_without_a_file_and_one_that_says_nothing_have_no_rules() {
-    assert_eq!(read(Home::new().path()).expect("none"), None);
-    assert_eq!(read(Path::new("/no/such/project")).expect("none"), None);
-    assert_eq!(read(project("# later\n").path()).expect("none"), None);
+    let nothing = Project::default();
+    assert_eq!(read(Home::new().path()).expect("none"), nothing);
+    assert_eq!(read(Path::new("/no/such/project")).expect("none"), nothing);
+    assert_eq!(read(project("# later\n").path()).expect("none"), nothing);
+}
+
+#[test]
+fn a_project_may_have_rules_a_bound_or_both() {
+    let has = |text| {
+        let said = read(project(text).path()).expect("a file");
+        (said.rules.is_some(), said.bound.is_some())
+    };
+    assert_eq!(has("[policy]\n"), (true, false));
+    assert_eq!(has("[sandbox]\nmax_tier = \"read\"\n"), (false, true));
+    let both = "[sandbox]\ncommands = \"edit\"\n[policy]\ndeny = [\"x\"]\n";
+    assert_eq!(has(both), (true, true));
 }
 
 #[test]
@@ -53,6 +66,9 @@ fn a_file_that_is_too_long_is_no_toml_or_says_something_else_is_refused() {
         "policy = 1\n",
         "[policy]\nallowed = []\n",
         "[policy]\nallow = \"make\"\n",
+        "sandbox = \"read\"\n",
+        "[sandbox]\nmax_tier = \"none\"\n",
+        "[sandbox]\nproxy = \"/run/p\"\n",
     ] {
         let home = project(text);
         assert_eq!(refused(&home).0, "policy_unusable", "{:?}", text.get(..20));

@@ -4,7 +4,7 @@ use super::{Answer, Call};
 use crate::{
     failure::{Failure, exit},
     mcp::{ArgumentError, Arguments, REFUSED_ENV, containment, start_failure},
-    policy::PolicyError,
+    policy::{Policy, PolicyError},
     serve::query::bad,
 };
 use hyper::StatusCode;
@@ -57,10 +57,11 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut arguments = call.body(&NAMES)?;
     let mut request = request(call, &mut arguments).map_err(|error| bad(&error))?;
     let (tier, network) = containment(&mut arguments).map_err(|error| bad(&error))?;
-    let contained = call.mcp.sandbox()?.of_host(tier, network);
+    let policy = call.mcp.policy(&request.cwd)?;
+    let contained = policy.lower(call.mcp.sandbox()?).of_host(tier, network);
     request.containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
     request.idempotency_key = key(call)?;
-    let notice = keep_rules(call, &mut request)?;
+    let notice = keep_rules(&policy, &mut request)?;
     let begun = call.store.start(&request);
     let begun = begun.map_err(|error| start_failure(&error))?;
     if !begun.is_replayed {
@@ -81,9 +82,8 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
 }
 
 /// Refuses what the rules for hosts forbid; returns a notice where they made a time shorter.
-fn keep_rules(call: &Call<'_>, request: &mut Request) -> Result<Option<String>, Failure> {
+fn keep_rules(policy: &Policy, request: &mut Request) -> Result<Option<String>, Failure> {
     let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
-    let policy = call.mcp.policy(&request.cwd)?;
     let typed = match &request.command {
         CommandLine::Shell { text, .. } => text.clone(),
         CommandLine::Direct(words) => text::quote_words(words),
