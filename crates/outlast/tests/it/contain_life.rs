@@ -35,15 +35,17 @@ fn a_stop_reaches_inside_with_its_signal_and_its_grace() {
     for who in Who::all() {
         let ground = Contained::new(who);
         let text = "trap 'echo asked; exit 5' TERM; echo up; while :; do sleep 0.1; done";
-        let id = ground.start(&["--timeout", "1s"], text);
+        let id = ground.start(&["--timeout", "3s"], text);
         let record = ground.ended(&id);
         assert_eq!(
             (&record["status"], &record["exit_code"]),
             (&json!("timed_out"), &json!(5)),
             "{record:#}"
         );
-        let deaf = "trap '' TERM; while :; do sleep 0.1; done";
+        let deaf = "trap '' TERM; echo deaf; while :; do sleep 0.1; done";
         let id = ground.start(&["--grace", "300ms"], deaf);
+        let heard = capture(ground.outlast(&["wait", "--until-output", "deaf", &id]));
+        assert_eq!(heard.code, Some(0), "{heard:#?}");
         let done = ground.json(&["cancel", "--json", &id]);
         assert_eq!(done["runs"][0]["status"], "cancelled");
         assert_eq!(ground.ended(&id)["signal"], "KILL");
