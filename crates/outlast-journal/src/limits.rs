@@ -197,6 +197,16 @@ pub const ROOTS_MAX: usize = 32;
 /// How long a launcher may take until the command executes, in milliseconds: a mount of a slow
 /// network file system included.
 pub const CONTAIN_SETUP_MS: u64 = 10_000;
+/// How long an engine may take until a container runs, in milliseconds: below the wait of a start.
+pub const ENGINE_SETUP_MS: u64 = 20_000;
+/// How long an engine may take over one request, in milliseconds.
+pub const ENGINE_ANSWER_MS: u64 = 8_000;
+/// How long an engine that went away in the middle of a run may stay away, in milliseconds.
+pub const ENGINE_AWAY_MS: u64 = 5_000;
+/// What of an engine's words is shown, in characters.
+pub const ENGINE_WORDS_CHARS: usize = 300;
+/// Containers that one look for those of dead runs removes at most.
+pub const ENGINE_SWEEP_MAX: usize = 32;
 /// Room in each private directory for temporary files of a contained run, in bytes of memory.
 pub const CONTAINED_TEMPORARY_BYTES: u64 = 1 << 30;
 /// Directories of a workspace that are looked through for repositories: a few milliseconds.

@@ -47,6 +47,8 @@ pub const PRIVATE: &str = "private";
 pub const SUPERVISE: &str = "__supervise";
 /// First argument that makes our program the launcher of a contained command.
 pub const CONTAIN: &str = "__contain";
+/// First argument that makes our program what talks to a container engine for a run.
+pub const ENGINE: &str = "__engine";
 /// Name under which a supervisor shows in process lists.
 pub const PROCESS: &str = "outlast";
 /// Environment variable that tells a process which run it belongs to.

@@ -55,6 +55,22 @@ pub enum Report {
         /// What the system said.
         errno: i32,
     },
+    /// A container engine could not be reached, or would not do a step; nothing was executed.
+    EngineRefused {
+        /// Which step: `engine` or `image`.
+        step: String,
+        /// What went wrong, in the engine's words where it had any.
+        told: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// The engine says that something of the run was killed for want of memory.
+    OutOfMemory,
+    /// The engine is gone, or says no more: how the command ends is not known.
+    Lost {
+        /// What is known.
+        told: String,
+    },
     /// All is bound and the command could not be executed.
     ExecFailed {
         /// Why.

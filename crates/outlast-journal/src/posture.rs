@@ -193,6 +193,9 @@ pub struct Containment {
     /// Unix socket of the proxy through which allowed hosts are reached: an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
+    /// Image of the container that it is to run in; none for namespaces of this machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// Directory that it may touch: canonical. Filled in at the start, from the run's own.
     #[serde(default)]
     pub workspace: String,
@@ -216,6 +219,9 @@ pub struct Surroundings {
     /// Toolchains that variables name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolchains: Vec<String>,
+    /// Where a container engine may listen, best first: a path, or what `DOCKER_HOST` says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engines: Vec<String>,
 }
 
 impl Containment {
@@ -230,6 +236,7 @@ impl Containment {
             cpu_milli_max: None,
             may_miss: Vec::new(),
             proxy: None,
+            image: None,
             workspace: String::new(),
             surroundings: Surroundings::default(),
         }
@@ -257,7 +264,7 @@ impl Containment {
 pub struct LimitBound {
     /// Bytes, processes, or thousandths of a processor.
     pub value: u64,
-    /// What enforces it: `cgroup2`, `cgroup1`, `rlimit`, `watchdog`.
+    /// What enforces it: `cgroup2`, `cgroup1`, `rlimit`, `watchdog`, `engine`.
     pub enforced_by: String,
 }
 

@@ -312,6 +312,7 @@ impl Record {
         }
         match &self.failure {
             Some(failure) if failure.code == "no_such_program" => 127,
+            Some(failure) if failure.code == "engine_lost" => 125,
             Some(_) | None => 126,
         }
     }

@@ -374,7 +374,8 @@ impl Store {
             return Ok(words.clone());
         };
         let login = *login && containment::may_log_in(request);
-        let shell = shell::find(environment, login, *pipefail)?;
+        let is_of_image = containment::is_of_image(request);
+        let shell = shell::find(environment, login, *pipefail, is_of_image)?;
         let mut words = vec![shell.program.clone()];
         if *pipefail {
             words.extend(["-o".to_owned(), "pipefail".to_owned()]);

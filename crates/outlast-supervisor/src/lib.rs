@@ -32,7 +32,7 @@ mod supervise;
 mod timers;
 mod tree;
 
-pub use contain::{ProbeError, probe, probe_limits};
+pub use contain::{HandedEngine, ProbeError, probe, probe_limits, receive_engine};
 
 use outlast_journal::names;
 use std::path::Path;
@@ -64,6 +64,10 @@ pub fn init_supervisor() -> Option<ExitCode> {
     }
     if first == names::CONTAIN {
         return Some(contain::contain());
+    }
+    if first == names::ENGINE {
+        // A program that talks to engines has looked for this word before.
+        return Some(contain::refuse_engine());
     }
     launch::set_initialised();
     None

@@ -351,6 +351,7 @@ impl RunLoop {
                 for process in &tree.processes {
                     crate::process::signal(*process, libc::SIGKILL).ok();
                 }
+                self.signal_container(libc::SIGKILL);
                 self.timers.grace = None;
                 self.timers.signal = None;
                 self.stop_command = None;
@@ -378,7 +379,9 @@ impl RunLoop {
         let tree = self.look();
         tree.ask_nested(left_ms, &self.owned.spec.id);
         let name = self.owned.spec.stop_signal.as_deref().unwrap_or("TERM");
-        tree.signal(signal_number(name).map_or(libc::SIGTERM, i32::from));
+        let signal = signal_number(name).map_or(libc::SIGTERM, i32::from);
+        tree.signal(signal);
+        self.signal_container(signal);
     }
 
     fn look(&mut self) -> Tree {
@@ -392,7 +395,7 @@ impl RunLoop {
     /// Kills and reaps without a pause while that gets somewhere, then ever more slowly.
     fn kill_round(&mut self, now: u64) -> io::Result<()> {
         let spares_nested = self.timers.nested.is_some_and(|due| now < due);
-        tree::kill_children(&self.runs_dir, spares_nested);
+        tree::kill_children(&self.runs_dir, spares_nested, self.spared());
         self.reap()?;
         if !self.has_left {
             self.timers.kill = Some(now + self.kill_pause_ms);
@@ -438,7 +441,8 @@ impl RunLoop {
             output_lost_bytes: self.output.lost_bytes(),
             last_output_at: self.output.last_output_at(),
             elapsed_ms: Some(elapsed_ms),
-            usage: Some(self.usage),
+            usage: self.usage_told(),
+            failure: self.loss(),
             leftovers,
             leftovers_more,
             runs_inside: tree.runs(),
@@ -450,7 +454,7 @@ impl RunLoop {
             ..End::new(
                 outcome.status,
                 outcome.ended_by,
-                summary::of(outcome, &self.output, &self.owned, elapsed_ms),
+                self.summary(outcome, elapsed_ms),
             )
         };
         fault::point("before_end");

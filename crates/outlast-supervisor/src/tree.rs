@@ -94,11 +94,14 @@ impl Tree {
     }
 }
 
-/// Kills every direct child but the runs inside that still have time, and returns whether
-/// there was one to kill.
-pub(crate) fn kill_children(runs_dir: &Path, spares_nested: bool) -> bool {
+/// Kills every direct child but `spared` and the runs inside that still have time, and returns
+/// whether there was one to kill.
+pub(crate) fn kill_children(runs_dir: &Path, spares_nested: bool, spared: Option<i32>) -> bool {
     let mut was_any = false;
     for pid in process::children(platform::process::own_pid()) {
+        if spared == Some(pid) {
+            continue;
+        }
         if spares_nested && nested(pid, runs_dir).is_some() {
             continue;
         }

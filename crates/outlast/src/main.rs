@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod doctor;
 mod document;
+mod engine;
 mod failure;
 mod interrupt;
 mod look;
@@ -37,6 +38,9 @@ use surface::Surface;
 use surroundings::Surroundings;
 
 fn main() -> ExitCode {
+    if let Some(code) = engine::answer() {
+        return code;
+    }
     if let Some(code) = outlast_lib::init_supervisor() {
         return code;
     }

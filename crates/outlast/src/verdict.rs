@@ -66,9 +66,16 @@ fn failed_word(record: &Record) -> String {
         (Some(code), _, _) => code.to_string(),
         (None, Some(signal), _) => signal.clone(),
         (None, None, Some(by)) if by == "limit:queue" => "queue".to_owned(),
+        (None, None, _) if is_lost(record) => "lost".to_owned(),
         (None, None, _) if record.failure.is_some() => "start".to_owned(),
         (None, None, _) => "fail".to_owned(),
     }
+}
+
+/// Whether it began, and nobody knows how it ended.
+fn is_lost(record: &Record) -> bool {
+    let failure = record.failure.as_ref();
+    failure.is_some_and(|failure| failure.code == "engine_lost")
 }
 
 /// Returns a state in full words.

@@ -122,7 +122,23 @@ pub fn surroundings(environment: &[(OsString, OsString)]) -> Surroundings {
         home: home.filter(|home| home.parent().is_some()).and_then(text),
         path: std::env::split_paths(&path).filter_map(text).collect(),
         toolchains: toolchains.filter_map(|path| text(path.into())).collect(),
+        engines: engines(variable("DOCKER_HOST"), variable("XDG_RUNTIME_DIR")),
     }
+}
+
+/// Returns where a container engine may listen, best first.
+///
+/// Who names one means that one and no other.
+fn engines(named: Option<OsString>, runtime_dir: Option<OsString>) -> Vec<String> {
+    let text = |word: OsString| word.into_string().ok().filter(|word| !word.is_empty());
+    if let Some(named) = named.and_then(text) {
+        return vec![named];
+    }
+    let of_user = runtime_dir.and_then(text);
+    let of_user = of_user.map(|dir| format!("{dir}/podman/podman.sock"));
+    let first = std::iter::once("/var/run/docker.sock".to_owned());
+    let last = std::iter::once("/run/podman/podman.sock".to_owned());
+    first.chain(of_user).chain(last).collect()
 }
 
 /// Refuses what may do more than the run that it is started inside of.
@@ -148,6 +164,12 @@ pub(super) fn check_parent(request: &Request, parent: Option<&Parent>) -> Result
 /// only take away the PATH that it was given.
 pub(super) fn may_log_in(request: &Request) -> bool {
     request.containment.is_none()
+}
+
+/// Whether programs are looked for in an image, not on this machine.
+pub(super) fn is_of_image(request: &Request) -> bool {
+    let asked = request.containment.as_ref();
+    asked.is_some_and(|asked| asked.image.is_some())
 }
 
 /// Returns the posture that a request asks for; what is bound is told when it is.

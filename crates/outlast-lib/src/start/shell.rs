@@ -1,4 +1,4 @@
-//! Which shell runs a command text: bash where there is one, else sh.
+//! Which shell runs a command text: bash where there is one, else sh; sh in an image.
 
 use super::StartError;
 use outlast_journal::Shell;
@@ -14,7 +14,17 @@ pub(super) fn find(
     environment: &[(OsString, OsString)],
     login: bool,
     pipefail: bool,
+    is_of_image: bool,
 ) -> Result<Shell, StartError> {
+    if is_of_image {
+        // What is in an image only its engine knows; every one with a shell has sh.
+        let program = if pipefail { "bash" } else { "sh" };
+        return Ok(Shell {
+            program: program.to_owned(),
+            login,
+            pipefail,
+        });
+    }
     let path = environment.iter().rev().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new(""), |(_, path)| path.as_os_str());
     // sh need not know pipefail, and a run that asked for it must not run without.

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 /// Where the supervisor puts the policy.
 const POLICY: i32 = 3;
 /// Where it listens.
-const STATUS: i32 = 4;
+pub(super) const STATUS: i32 = 4;
 /// First of the users on the host that contained runs of root are, and how many there are:
 /// above those that systems give to people, to services and to their namespaces.
 const FIRST_USER: u32 = 600_100_000;
@@ -73,7 +73,7 @@ pub(crate) fn contain() -> ExitCode {
 }
 
 /// The policy and the environment of the command, each entry ended by a NUL.
-fn read_policy() -> io::Result<(Policy, Vec<u8>)> {
+pub(super) fn read_policy() -> io::Result<(Policy, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut file = File::from(confine::take_descriptor(POLICY)?);
     file.read_to_end(&mut bytes)?;

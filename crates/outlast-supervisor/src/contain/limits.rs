@@ -51,6 +51,22 @@ impl Bound {
         Self::bind_in(&Places::default(), asked, run)
     }
 
+    /// Returns what an engine is to bind, which refuses the run if it cannot.
+    pub(super) fn by_engine(asked: &Containment) -> Self {
+        let mut bound = Self::default();
+        let all = [
+            ("memory", asked.memory_bytes_max),
+            ("pids", asked.pids_max),
+            ("cpu", asked.cpu_milli_max),
+        ];
+        for (name, most) in all {
+            if let Some(most) = most {
+                bound.tell(name, most, "engine");
+            }
+        }
+        bound
+    }
+
     fn bind_in(
         places: &Places,
         asked: &Containment,

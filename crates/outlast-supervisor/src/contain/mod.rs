@@ -7,6 +7,7 @@ mod alone;
 mod bwrap;
 mod cgroup;
 mod check;
+mod engine;
 mod forward;
 mod git;
 mod harden;
@@ -20,6 +21,8 @@ mod reports;
 mod shown;
 mod trees;
 
+pub(crate) use engine::{Engine, refuse_engine};
+pub use engine::{HandedEngine, receive_engine};
 pub(crate) use launcher::contain;
 pub use probe::{ProbeError, probe, probe_limits};
 
@@ -29,7 +32,7 @@ use crate::{clock, fault, launch, process};
 use limits::Bound;
 use outlast_journal::limits::{CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES};
 use outlast_journal::policy::{self, Policy, Report};
-use outlast_journal::{Containment, Failure, Network, Posture, ProcessRef, RunId, names};
+use outlast_journal::{Containment, Network, Posture, ProcessRef, RunId, names};
 pub(crate) use refused::Refused;
 use refused::broken;
 use reports::Reports;
@@ -54,6 +57,8 @@ enum By<'a> {
     Bwrap,
     /// Landlock alone, with this directory for temporary files.
     Landlock(&'a Path),
+    /// A container engine.
+    Engine,
 }
 
 /// What is to be contained.
@@ -91,14 +96,28 @@ pub(crate) struct Contained {
     pub(crate) limits: Bound,
     /// Where process 1 says more.
     pub(crate) reports: Reports,
+    /// What is known of a container, if it is in one: process 1 is then what talks to its engine.
+    pub(crate) engine: Option<Engine>,
 }
 
 impl Contain<'_> {
+    /// Starts what contains the command and returns once that executes.
+    pub(crate) fn start(
+        &self,
+        stdin: BorrowedFd<'_>,
+        output: BorrowedFd<'_>,
+    ) -> Result<Contained, Refused> {
+        match &self.containment.image {
+            Some(image) => self.start_in_image(image, [stdin, output]),
+            None => self.start_here(stdin, output),
+        }
+    }
+
     /// Starts the launcher and returns once the command executes.
     ///
     /// Where namespaces cannot be had, Landlock contains it alone, if what that does not hold may
     /// be missed; else it is refused.
-    pub(crate) fn start(
+    fn start_here(
         &self,
         stdin: BorrowedFd<'_>,
         output: BorrowedFd<'_>,
@@ -190,6 +209,7 @@ impl Contain<'_> {
             absent: Vec::new(),
             limits,
             reports,
+            engine: None,
         })
     }
 
@@ -232,6 +252,7 @@ impl Contain<'_> {
             absent: before.absent,
             limits: before.limits,
             reports,
+            engine: None,
         })
     }
 
@@ -256,6 +277,7 @@ impl Contain<'_> {
             absent: before.absent,
             limits: before.limits,
             reports,
+            engine: None,
         }
     }
 
@@ -286,37 +308,6 @@ impl Contain<'_> {
         posture
     }
 
-    /// Returns the refusal that follows from what was heard.
-    fn explained(&self, heard: Option<Report>) -> Refused {
-        match heard {
-            Some(Report::SetupFailed { step, errno }) => broken(&step, errno),
-            Some(Report::ExecFailed { failure }) => Refused {
-                failure: self.of_hidden(failure),
-                step: None,
-                hint: None,
-            },
-            Some(Report::Init { .. } | Report::Running { .. } | Report::Exited { .. }) | None => {
-                broken("launcher", 0)
-            }
-        }
-    }
-
-    /// Says of a program that is not found inside and is there outside that it is hidden.
-    fn of_hidden(&self, mut failure: Failure) -> Failure {
-        let command = crate::command::Command {
-            argv: self.argv,
-            environment: self.environment,
-            cwd: self.cwd,
-        };
-        if failure.code == "no_such_program" && command.is_there() {
-            failure.message = format!(
-                "{} inside of the containment, which hides it",
-                failure.message
-            );
-        }
-        failure
-    }
-
     fn spawn(
         &self,
         stdin: BorrowedFd<'_>,
@@ -343,6 +334,10 @@ impl Contain<'_> {
                 (c"/proc/self/exe".to_owned(), words)
             }
             By::Bwrap => (CString::new(bwrap::PROGRAM)?, bwrap::words(&policy)?),
+            By::Engine => {
+                let words = vec![CString::new(names::PROCESS)?, CString::new(names::ENGINE)?];
+                (c"/proc/self/exe".to_owned(), words)
+            }
         };
         let policy = self.write(&policy)?;
         let argv: Vec<&CStr> = words.iter().map(CString::as_c_str).collect();
@@ -382,7 +377,7 @@ impl Contain<'_> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let alone_in = match by {
             By::Landlock(private) => Some(private),
-            By::Native | By::Bwrap => None,
+            By::Native | By::Bwrap | By::Engine => None,
         };
         Policy {
             containment: self.containment.clone(),

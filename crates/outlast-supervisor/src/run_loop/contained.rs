@@ -1,9 +1,12 @@
 //! The run loop of a contained run: process 1 of its namespace reaps, and says what it saw.
 
 use super::RunLoop;
+use crate::contain::{Contained, Engine};
+use crate::lifecycle::Outcome;
 use crate::platform::process::Reaped;
+use crate::summary;
 use outlast_journal::policy::Report;
-use outlast_journal::{MainExit, StopCause, Usage, limits};
+use outlast_journal::{Failure, MainExit, StopCause, Usage, limits};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -18,22 +21,90 @@ impl RunLoop {
     pub(super) fn hear_reports(&mut self) -> Option<MainExit> {
         let contained = self.contained.as_mut()?;
         while let Some(report) = contained.reports.now() {
-            if let Report::Exited {
-                status,
-                cpu_ms,
-                rss_bytes,
-            } = report
-            {
-                self.usage = Usage {
+            match report {
+                Report::Exited {
+                    status,
                     cpu_ms,
-                    peak_rss_bytes: rss_bytes,
-                };
-                let exit = self.take_main_exit(status);
-                self.note_memory(exit.as_ref());
-                return exit;
+                    rss_bytes,
+                } => {
+                    self.usage = Usage {
+                        cpu_ms,
+                        peak_rss_bytes: rss_bytes,
+                    };
+                    let exit = self.take_main_exit(status);
+                    self.note_memory(exit.as_ref());
+                    return exit;
+                }
+                Report::OutOfMemory => {
+                    if let Some(engine) = &mut contained.engine {
+                        engine.was_out_of_memory = true;
+                    }
+                }
+                Report::Lost { told } => return self.take_loss(told),
+                Report::Init { .. }
+                | Report::SetupFailed { .. }
+                | Report::EngineRefused { .. }
+                | Report::ExecFailed { .. }
+                | Report::Running { .. } => {}
             }
         }
         None
+    }
+
+    /// Takes that nobody can say how the command in a container ended.
+    fn take_loss(&mut self, told: String) -> Option<MainExit> {
+        if self.is_main_reaped {
+            return None;
+        }
+        self.is_main_reaped = true;
+        self.owned.connections.close_stdin();
+        if let Some(engine) = self.engine_mut() {
+            engine.lost = Some(told);
+        }
+        Some(MainExit {
+            exit_code: None,
+            signal: None,
+        })
+    }
+
+    fn engine_mut(&mut self) -> Option<&mut Engine> {
+        self.contained.as_mut()?.engine.as_mut()
+    }
+
+    /// Has a signal sent to the command of a container.
+    pub(super) fn signal_container(&self, signal: i32) {
+        if let Some(contained) = &self.contained {
+            contained.signal_container(signal);
+        }
+    }
+
+    /// What talks to an engine: it ends when its container is gone, and must not be killed before.
+    pub(super) fn spared(&self) -> Option<i32> {
+        let contained = self.contained.as_ref()?;
+        contained.engine.as_ref().and(contained.init)
+    }
+
+    /// What was used; of a container nobody says so.
+    pub(super) fn usage_told(&self) -> Option<Usage> {
+        self.spared().is_none().then_some(self.usage)
+    }
+
+    /// Returns the summary of the end: where nobody knows it, what is known.
+    pub(super) fn summary(&self, outcome: &Outcome, elapsed_ms: u64) -> String {
+        match self.loss() {
+            Some(loss) if outcome.ended_by == "unknown" => loss.message,
+            Some(_) | None => summary::of(outcome, &self.output, &self.owned, elapsed_ms),
+        }
+    }
+
+    /// Why it is not known how the command ended, if it is not.
+    pub(super) fn loss(&self) -> Option<Failure> {
+        let engine = self.contained.as_ref()?.engine.as_ref()?;
+        engine.lost.clone().map(|message| Failure {
+            code: "engine_lost".to_owned(),
+            message,
+            errno: None,
+        })
     }
 
     /// Takes the end of process 1, with which everything in its namespace has ended.
@@ -44,6 +115,10 @@ impl RunLoop {
         self.usage.cpu_ms = self.usage.cpu_ms.max(reaped.cpu_ms);
         self.usage.peak_rss_bytes = self.usage.peak_rss_bytes.max(reaped.rss_bytes);
         heard.or_else(|| {
+            if self.spared().is_some() {
+                let told = "what talks to the container engine was killed; the command may run on";
+                return self.take_loss(told.to_owned());
+            }
             let exit = self.take_main_exit(libc::SIGKILL);
             self.note_memory(exit.as_ref());
             exit
@@ -58,7 +133,12 @@ impl RunLoop {
             exit.signal.as_deref() == Some("KILL") || exit.exit_code == Some(KILLED)
         });
         let contained = self.contained.as_ref();
-        if is_killed && contained.is_some_and(|contained| contained.limits.was_out_of_memory()) {
+        let is_out_of_memory = |contained: &Contained| {
+            let engine = contained.engine.as_ref();
+            engine.is_some_and(|engine| engine.was_out_of_memory)
+                || contained.limits.was_out_of_memory()
+        };
+        if is_killed && contained.is_some_and(|contained| is_out_of_memory(contained)) {
             self.stop(StopCause::MemoryLimit, 0, None).ok();
         }
     }

@@ -1,6 +1,7 @@
 //! Checks of what can contain a run here, by containing nothing for a moment.
 
 use super::{Check, Group};
+use crate::engine::{Found, look};
 use outlast_journal::{LimitBound, Posture, RunId};
 use outlast_supervisor::{ProbeError, fsio, probe, probe_limits};
 use std::collections::BTreeMap;
@@ -28,7 +29,23 @@ pub(super) fn checks() -> Vec<Check> {
         ),
     };
     fs::remove_dir(&dir).ok();
-    vec![native, limits(&probe_limits(&run))]
+    let engine = engine(&look(&around.engines));
+    vec![native, engine, limits(&probe_limits(&run))]
+}
+
+/// No engine is no fault: only a run that names an image needs one.
+fn engine(found: &Result<Found, (String, String)>) -> Check {
+    let said = match found {
+        Ok(found) => {
+            let (program, version) = (found.program, &found.version);
+            let socket = &found.socket;
+            format!(
+                "{program} {version} answers at {socket}; a run with --image is contained by it, and what holds is looked at then"
+            )
+        }
+        Err((told, hint)) => format!("only --image needs it: {told}; {hint}"),
+    };
+    CONTAINMENT.fine("engine", said)
 }
 
 fn native(seen: &Result<Posture, ProbeError>) -> Check {

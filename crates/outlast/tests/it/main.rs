@@ -19,6 +19,8 @@ mod cli_look;
 mod cli_program;
 mod cli_run;
 mod contain_bait;
+mod contain_engine;
+mod contain_engine_ground;
 mod contain_escape;
 mod contain_ground;
 mod contain_honest;

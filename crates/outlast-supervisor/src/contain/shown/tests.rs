@@ -29,6 +29,7 @@ fn a_path_into_a_home_shows_the_toolchain_and_not_the_home() {
             .chain(["/usr/bin".to_owned()])
             .collect(),
         toolchains: vec![text("")],
+        ..Surroundings::default()
     };
     let shown = of(&surroundings, &home.work());
     let mut names: Vec<&Path> = shown

@@ -85,15 +85,9 @@ pub(super) fn request(arguments: RunArguments) -> Result<Request, Failure> {
 /// Fails with exit code 126 on what this version cannot bind, and on bounds of a run that nothing
 /// contains: a run is never started with less than was asked for.
 pub(super) fn containment(arguments: &RunArguments) -> Result<Option<Containment>, Failure> {
-    if arguments.image.is_some() {
-        return Err(Failure::plain(
-            "containment_unavailable",
-            "this version cannot contain a run as `--image` asks".to_owned(),
-            "leave --image away",
-            exit::NOT_STARTED,
-        ));
-    }
+    check_image(arguments)?;
     let tier = match arguments.sandbox {
+        None if arguments.image.is_some() => Tier::SandboxEdit,
         None | Some(SandboxWord::Host) => Tier::FullAccess,
         Some(SandboxWord::Read) => Tier::ReadOnly,
         Some(SandboxWord::Edit) => Tier::SandboxEdit,
@@ -112,8 +106,44 @@ pub(super) fn containment(arguments: &RunArguments) -> Result<Option<Containment
         memory_bytes_max: arguments.memory,
         pids_max: arguments.pids.map(u64::from),
         cpu_milli_max: arguments.cpu.map(milli),
+        image: arguments.image.clone(),
         ..Containment::new(tier)
     }))
+}
+
+/// Refuses what no container does.
+fn check_image(arguments: &RunArguments) -> Result<(), Failure> {
+    let Some(image) = &arguments.image else {
+        return Ok(());
+    };
+    let refused = |fact: &str, hint: &str| {
+        let code = "containment_unavailable";
+        Err(Failure::plain(
+            code,
+            fact.to_owned(),
+            hint,
+            exit::NOT_STARTED,
+        ))
+    };
+    if image.trim().is_empty() {
+        return refused(
+            "`--image` names no image",
+            "name one after --image that `docker images` shows",
+        );
+    }
+    if matches!(arguments.sandbox, Some(SandboxWord::Host)) {
+        return refused(
+            "a run in an image is contained, and `--sandbox host` asks for none of it",
+            "say --sandbox edit or --sandbox read, or leave --image away",
+        );
+    }
+    if matches!(arguments.network, Some(Network::Allow(_))) {
+        return refused(
+            "a container has no way to the hosts of `--network allow`",
+            "leave --image away, or say --network none or --network full",
+        );
+    }
+    Ok(())
 }
 
 /// Returns thousandths, one at least.

@@ -57,7 +57,7 @@ fn containment_that_cannot_be_bound_is_refused_and_never_left_out() {
         ["--memory", "1GiB"],
         ["--pids", "10"],
         ["--cpu", "1.5"],
-        ["--image", "alpine"],
+        ["--image", ""],
     ] {
         let told = refused(&[words[0], words[1], "true"]);
         assert!(told.contains("code: containment_unavailable"), "{told}");
@@ -104,6 +104,23 @@ fn a_sandbox_has_no_network_unless_one_is_asked_for() {
         ),
         (Some(64 << 20), Some(9), Some(1_500))
     );
+}
+
+#[test]
+fn an_image_means_an_editing_sandbox_unless_less_is_asked_for() {
+    let edit = containment(&arguments(&["--image", "alpine", "true"]));
+    let edit = edit.expect("it can be bound").expect("it is contained");
+    assert_eq!(
+        (edit.tier, edit.image.as_deref(), edit.network),
+        (Tier::SandboxEdit, Some("alpine"), Network::None)
+    );
+    let read = containment(&arguments(&["--image", "a", "--sandbox", "read", "true"]));
+    let read = read.expect("it can be bound").expect("it is contained");
+    assert_eq!(read.tier, Tier::ReadOnly);
+    for words in [["--sandbox", "host"], ["--network", "allow:a.example"]] {
+        let told = refused(&["--image", "a", words[0], words[1], "true"]);
+        assert!(told.contains("code: containment_unavailable"), "{told}");
+    }
 }
 
 #[test]

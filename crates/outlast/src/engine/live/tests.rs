@@ -1,0 +1,32 @@
+//! How an engine's exit code and a label are read.
+
+use super::{is_dead, owner, wait_status};
+use outlast_supervisor::process;
+
+#[test]
+fn a_signal_is_told_where_it_is_known_to_have_been_sent() {
+    for (code, sent, was_out_of_memory, status) in [
+        (0, &[][..], false, 0),
+        (3, &[], false, 3 << 8),
+        (143, &[15], false, 15),
+        (143, &[], false, 143 << 8),
+        (137, &[15, 9], false, 9),
+        (137, &[], true, 9),
+        (139, &[], true, 139 << 8),
+    ] {
+        assert_eq!(wait_status(code, sent, was_out_of_memory), status, "{code}");
+    }
+}
+
+#[test]
+fn only_an_owner_that_is_known_to_be_dead_is_dead() {
+    let own = owner(process::own().pid);
+    assert!(!is_dead(&own));
+    let (boot, namespace) = (process::boot_id(), process::pid_namespace());
+    assert!(is_dead(&format!(
+        "{boot} {namespace} {} 1",
+        process::own().pid
+    )));
+    assert!(!is_dead(&format!("{boot} 1 {} 1", process::own().pid)));
+    assert!(!is_dead("something else"));
+}
