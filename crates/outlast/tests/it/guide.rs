@@ -11,7 +11,7 @@ use std::{env, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 const GUIDE: &str = include_str!("../../../../docs/guide/from-an-agent.md");
 
 /// Returns the blocks of this language, without their fences.
-fn blocks<'a>(language: &'a str) -> impl Iterator<Item = &'a str> {
+fn blocks(language: &str) -> impl Iterator<Item = &str> {
     let texts = GUIDE.split("```").skip(1).step_by(2);
     texts.filter_map(move |text| text.strip_prefix(language)?.strip_prefix('\n'))
 }
