@@ -19,6 +19,20 @@ pub(super) const RUN_LABEL: &str = "outlast.run";
 pub(super) const OWNER_LABEL: &str = "outlast.supervisor";
 /// Option that keeps a program from getting more rights than its parent.
 const NO_NEW_PRIVILEGES: &str = "no-new-privileges";
+/// Capabilities that every engine gives to a container which drops none.
+const DEFAULT_CAPABILITIES: [&str; 11] = [
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+];
 /// What is private and gone with the container, beside the root, which is read-only.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
@@ -197,11 +211,20 @@ impl Asked<'_> {
             let mut list = list.iter().flatten();
             list.any(|one| one.starts_with(wanted))
         };
-        let is_dropped = has(&host.cap_drop, "ALL") || has(&host.cap_drop, "CAP_");
+        // Podman says which of its default ones are gone.
+        let is_gone = |one: &str| {
+            let mut gone = host.cap_drop.iter().flatten();
+            gone.any(|gone| gone.trim_start_matches("CAP_") == one)
+        };
+        let is_dropped =
+            has(&host.cap_drop, "ALL") || DEFAULT_CAPABILITIES.iter().all(|one| is_gone(one));
         let is_bare = host.privileged != Some(true)
             && host.cap_add.as_ref().is_none_or(Vec::is_empty)
             && host.devices.as_ref().is_none_or(Vec::is_empty);
-        let own = |mode: &Option<String>| !matches!(mode.as_deref(), Some("host" | "shareable"));
+        let own = |mode: &Option<String>| {
+            let mode = mode.as_deref().unwrap_or_default();
+            mode != "host" && !mode.starts_with("container:")
+        };
         let number = |most: Option<u64>| most.and_then(|most| i64::try_from(most).ok());
         let is_bound = |asked: Option<u64>, seen: Option<i64>| {
             number(asked).is_none_or(|most| seen == Some(most))

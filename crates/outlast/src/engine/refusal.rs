@@ -40,10 +40,14 @@ impl Refusal {
 
     /// Returns the refusal that follows from what an engine said to a request.
     pub(super) fn of(what: &str, error: &Error) -> Self {
-        Self::engine(
-            format!("the engine would not {what}: {}", words(error)),
-            "see the engine's log; `outlast doctor` says whether it answers",
-        )
+        let said = words(error);
+        let lacks_init = said.contains("docker-init") || said.contains("container-init");
+        let hint = if lacks_init {
+            "install the engine's init: tini for docker, catatonit for podman"
+        } else {
+            "see the engine's log; `outlast doctor` says whether it answers"
+        };
+        Self::engine(format!("the engine would not {what}: {said}"), hint)
     }
 
     pub(super) fn report(self) -> Report {

@@ -93,6 +93,14 @@ fn a_container_that_is_bound_by_less_than_was_asked_for_is_refused() {
         change(less.host_config.as_mut().expect("it has one"));
         assert!(asked.check(&less).is_err(), "change {at}");
     }
+    let mut podman = fine.clone();
+    let host = podman.host_config.as_mut().expect("it has one");
+    host.cap_drop = Some(DEFAULT_CAPABILITIES.map(|one| format!("CAP_{one}")).into());
+    host.ipc_mode = Some("shareable".to_owned());
+    assert!(asked.check(&podman).is_ok());
+    let host = podman.host_config.as_mut().expect("it has one");
+    host.cap_drop.as_mut().expect("it has some").pop();
+    assert!(asked.check(&podman).is_err());
     let mut more = fine.clone();
     let mounts = more.mounts.as_mut().expect("it has some");
     mounts.push(MountPoint {
