@@ -1,7 +1,7 @@
 //! A contained run is started, stopped, written to and queued as any other.
 
 use crate::contain_ground::{Contained, Who};
-use outlast_testkit::{capture, eventually_some};
+use outlast_testkit::{capture, eventually, eventually_some};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink, time::Duration};
 
@@ -88,8 +88,9 @@ fn the_main_process_in_a_record_is_the_command() {
         let line = events.stdout.lines().next().expect("an event");
         let event: Value = serde_json::from_str(line).expect("an event");
         let pid = &event["data"]["main"]["pid"];
-        let words = fs::read(format!("/proc/{pid}/cmdline")).expect("it lives");
-        assert_eq!(words, b"sleep\x003600\x00");
+        eventually("the shell has become the command", SOON, || {
+            fs::read(format!("/proc/{pid}/cmdline")).expect("it lives") == b"sleep\x003600\x00"
+        });
         assert_eq!(event["data"]["posture"]["backend"], "native", "{event:#}");
         capture(ground.outlast(&["cancel", "--now", &id]));
     }
