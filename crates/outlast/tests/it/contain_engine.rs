@@ -52,6 +52,7 @@ mod heavy {
         assert_eq!(ground.containers(), Vec::<Value>::new());
     }
 
+    /// Case PT-12.
     #[test]
     fn a_stop_reaches_into_the_container_with_its_signal_and_its_grace() {
         let Some(ground) = Ground::new() else { return };
@@ -207,6 +208,7 @@ mod heavy {
         assert!(!output.stdout.contains("all"), "{output:#?}");
     }
 
+    /// Case SB-01.
     #[test]
     fn what_is_not_there_is_refused_with_the_step_and_the_fix_or_native_stands_in_and_says_so() {
         let Some(mut ground) = Ground::new() else {

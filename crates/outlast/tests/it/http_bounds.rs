@@ -309,8 +309,9 @@ fn two_hundred_waits_cost_next_to_no_processor_time() {
     let before = ticks(server.pid());
     thread::park_timeout(Duration::from_secs(3));
     let used = ticks(server.pid()) - before;
-    // A tenth of a processor: more than a run's supervisor can tell look for themselves.
-    assert!(used <= 30, "{used} ticks of the processor");
+    // Waits that look all the time would take all 300. More than a run's supervisor can tell look
+    // for themselves, once a second.
+    assert!(used <= 100, "{used} ticks of the processor");
     let mut rest = [0; 1];
     let socket = lines.swap_remove(0);
     socket
