@@ -267,7 +267,8 @@ fn size(value: &Value) -> Option<u64> {
     }
 }
 
-fn time(value: &Value) -> Option<u64> {
+/// Returns the milliseconds that a value means.
+pub(crate) fn time(value: &Value) -> Option<u64> {
     let text = match value {
         Value::Integer(seconds) => seconds.to_string(),
         Value::Float(seconds) => seconds.to_string(),

@@ -8,16 +8,16 @@ use crate::{
     config::Config,
     failure::{Failure, exit},
     look::clean,
-    policy::Rules,
-    sandbox::Sandbox,
+    policy::{Policy, PolicyError},
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
-    Advice, ListQuery, NoticeScope, RunId, ShortRecord, Status, Store, limits, project,
+    Advice, ListQuery, Network, NoticeScope, Request, RunId, ShortRecord, Status, Store, Tier,
+    limits, project,
 };
 use serde_json::{Value, json};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -149,27 +149,42 @@ impl Desk {
     ///
     /// Fails as the configuration and `Store::open` do.
     pub(super) fn open(&self) -> Result<Store, Failure> {
-        self.open_with_rules().map(|(store, _)| store)
+        self.open_with_config().map(|(store, _)| store)
     }
 
-    /// Opens the store as it is now, and brings the user's rules for what may be started.
+    /// Opens the store as it is now, and brings the configuration by which it was opened.
     ///
     /// # Errors
     ///
     /// Fails as [`Self::open`] does.
-    pub(super) fn open_with_rules(&self) -> Result<(Store, Option<Rules>), Failure> {
+    pub(super) fn open_with_config(&self) -> Result<(Store, Config), Failure> {
         open(&self.surroundings)
     }
 
-    /// Returns what the configuration says of containment.
+    /// Has a request keep the rules of the user and of the projects, and binds what is to
+    /// contain it. Returns a notice where a rule made its time limit shorter.
+    ///
+    /// The rules of the caller's project hold also where it goes to another directory.
     ///
     /// # Errors
     ///
-    /// Fails as the configuration does.
-    pub(super) fn sandbox(&self) -> Result<Sandbox, Failure> {
-        let config = Config::load(self.surroundings.config());
-        let config = config.map_err(|error| Failure::new(&error, exit::ERROR))?;
-        Ok(config.sandbox)
+    /// Fails when a rule forbids the request, when it asks for more than it may have, and when
+    /// the file of a project cannot be used.
+    pub(super) fn bind(
+        &self,
+        config: &Config,
+        caller: &Caller,
+        request: &mut Request,
+        (tier, network): (Option<Tier>, Option<Network>),
+    ) -> Result<Option<String>, Failure> {
+        let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
+        let (here, there) = (self.project(caller), project(&request.cwd));
+        let projects = [Path::new(&here), Path::new(&there)];
+        let policy = Policy::of(config.rules.as_ref(), &projects).map_err(refused)?;
+        let notice = policy.keep(request).map_err(refused)?;
+        let contained = policy.lower(config.sandbox.clone()).of_host(tier, network);
+        request.containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
+        Ok(notice)
     }
 
     /// Returns what a model is told at first: what goes on here, and what ended unseen.
@@ -250,13 +265,13 @@ impl Desk {
     }
 }
 
-/// Opens the store as it is now, with the user's rules for what may be started.
-fn open(surroundings: &Surroundings) -> Result<(Store, Option<Rules>), Failure> {
+/// Opens the store as it is now, with the configuration by which it was opened.
+fn open(surroundings: &Surroundings) -> Result<(Store, Config), Failure> {
     let failed = |error: &dyn Advice| Failure::new(error, exit::ERROR);
     let config = Config::load(surroundings.config()).map_err(|error| failed(&error))?;
     let root = surroundings.store().map_err(|error| failed(&error))?;
-    let store = Store::open(&root, config.limits).map_err(|error| failed(&error))?;
-    Ok((store, config.rules))
+    let store = Store::open(&root, config.limits.clone()).map_err(|error| failed(&error))?;
+    Ok((store, config))
 }
 
 /// Returns an ended run as a notice.

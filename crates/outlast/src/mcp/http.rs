@@ -5,19 +5,14 @@ use super::{
     wire::{Caller, Http},
 };
 use crate::{
+    config::Config,
     failure::{Failure, exit},
-    policy::Policy,
-    sandbox::Sandbox,
     surroundings::Surroundings,
 };
 use http_body_util::{Full, combinators::BoxBody};
 use hyper::{Request, Response, body::Bytes};
-use outlast_lib::Store;
-use std::{
-    convert::Infallible,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use outlast_lib::{Network, Request as StartRequest, Store, Tier};
+use std::{convert::Infallible, path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 /// Where requests of MCP are answered.
@@ -64,17 +59,29 @@ impl Endpoint {
         self.desk.open()
     }
 
-    /// Returns the rules for a start in `cwd`, with those of the server's project.
+    /// Opens the store as it is now, and brings the configuration by which it was opened.
     ///
     /// # Errors
     ///
-    /// Fails when the configuration or the file of a project cannot be used.
-    pub(crate) fn policy(&self, cwd: &Path) -> Result<Policy, Failure> {
-        let (_, rules) = self.desk.open_with_rules()?;
-        let (here, there) = (self.project(), outlast_lib::project(cwd));
-        let projects = [Path::new(&here), Path::new(&there)];
-        let policy = Policy::of(rules.as_ref(), &projects);
-        policy.map_err(|error| Failure::new(&error, exit::ERROR))
+    /// Fails as [`Self::open`] does.
+    pub(crate) fn open_with_config(&self) -> Result<(Store, Config), Failure> {
+        self.desk.open_with_config()
+    }
+
+    /// Has a request keep the rules of the user and of the projects, and binds what is to
+    /// contain it. Returns a notice where a rule made its time limit shorter.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a rule forbids the request, when it asks for more than it may have, and when
+    /// the file of a project cannot be used.
+    pub(crate) fn bind(
+        &self,
+        config: &Config,
+        request: &mut StartRequest,
+        asked: (Option<Tier>, Option<Network>),
+    ) -> Result<Option<String>, Failure> {
+        self.desk.bind(config, &Caller::default(), request, asked)
     }
 
     /// Returns the project's root.
@@ -85,15 +92,6 @@ impl Endpoint {
     /// Returns the directory to run in.
     pub(crate) fn cwd(&self, asked: Option<&str>) -> PathBuf {
         self.desk.cwd(&Caller::default(), asked)
-    }
-
-    /// Returns what the configuration says of containment.
-    ///
-    /// # Errors
-    ///
-    /// Fails as the configuration does.
-    pub(crate) fn sandbox(&self) -> Result<Sandbox, Failure> {
-        self.desk.sandbox()
     }
 
     /// Counts a run that was started beside the tools.

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     failure::{Failure, exit},
-    policy::{Policy, PolicyError},
     surface::read_failure,
     values::network,
 };
@@ -212,7 +211,6 @@ fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<R
     }
     let cwd = call.desk.cwd(call.caller, asked.cwd.as_deref());
     check_directory(&cwd).map_err(|error| bad(&error))?;
-    let policy = policy(call, &cwd, &asked)?;
     let command = CommandLine::Shell {
         text: asked.command,
         // Hosts give their servers a poor environment.
@@ -225,14 +223,7 @@ fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<R
         Some(secs) => secs.saturating_mul(1_000),
         None => call.store.limits().tool_timeout_ms,
     };
-    let (timeout_ms, notice) = policy.timeout_ms(timeout_ms);
-    notices.extend(notice);
-    let (tier, network) = asked.containment;
-    let contained = policy.lower(call.desk.sandbox()?);
-    let contained = contained.of_host(tier, network);
-    let containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
-    Ok(Request {
-        containment,
+    let mut request = Request {
         environment: env::vars_os().collect(),
         env_set: asked.env,
         is_for_tool: true,
@@ -252,22 +243,12 @@ fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<R
             ..Origin::default()
         },
         ..Request::new(command, cwd)
-    })
-}
-
-/// Returns the rules for a start, which it has passed but for its time limit.
-///
-/// Those of the caller's project hold also where it goes to another directory.
-fn policy(call: &Call<'_>, cwd: &Path, asked: &Asked) -> Result<Policy, Failure> {
-    let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
-    let (here, there) = (call.desk.project(call.caller), outlast_lib::project(cwd));
-    let projects = [Path::new(&here), Path::new(&there)];
-    let policy = Policy::of(call.rules.as_ref(), &projects).map_err(refused)?;
-    policy.check_command(&asked.command).map_err(refused)?;
-    for (name, _) in &asked.env {
-        policy.check_env(name).map_err(refused)?;
-    }
-    Ok(policy)
+    };
+    let bound = call
+        .desk
+        .bind(&call.config, call.caller, &mut request, asked.containment)?;
+    notices.extend(bound);
+    Ok(request)
 }
 
 /// Refuses a directory that is not there before there is a run.

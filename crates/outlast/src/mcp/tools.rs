@@ -9,8 +9,8 @@ use super::{
     wire::Caller,
 };
 use crate::{
+    config::Config,
     failure::{Failure, exit},
-    policy::Rules,
 };
 use outlast_lib::{FindError, RunId, Store, limits};
 use serde_json::{Map, Value};
@@ -82,8 +82,8 @@ pub(super) struct Call<'a> {
     pub(super) desk: &'a Desk,
     pub(super) caller: &'a Caller,
     pub(super) store: Store,
-    /// The user's rules for what may be started.
-    pub(super) rules: Option<Rules>,
+    /// The user's configuration, as it was read for this call.
+    pub(super) config: Config,
     /// Readable once nobody waits for the answer any more.
     pub(super) interrupt: BorrowedFd<'a>,
 }
@@ -126,12 +126,12 @@ fn try_answer(
     interrupt: BorrowedFd<'_>,
 ) -> Result<Answer, Failure> {
     let mut arguments = tool.arguments(given).map_err(|error| bad(&error))?;
-    let (store, rules) = desk.open_with_rules()?;
+    let (store, config) = desk.open_with_config()?;
     let call = Call {
         desk,
         caller,
         store,
-        rules,
+        config,
         interrupt,
     };
     let mut answer = match tool {

@@ -16,7 +16,8 @@ use crate::{
     sandbox::{self, Bound, Sandbox},
     words,
 };
-use outlast_lib::{Advice, limits};
+use outlast_journal::text;
+use outlast_lib::{Advice, CommandLine, Request, limits};
 use pattern::Reach;
 use std::path::{Path, PathBuf};
 
@@ -54,12 +55,33 @@ impl Policy {
         user.lowered(&self.bounds)
     }
 
+    /// Has a request keep the rules; returns a notice where one made its time limit shorter.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a rule forbids its command, its stop command, or a variable that it sets.
+    pub(crate) fn keep(&self, request: &mut Request) -> Result<Option<String>, PolicyError> {
+        let typed = match &request.command {
+            CommandLine::Shell { text, .. } => text.clone(),
+            CommandLine::Direct(words) => text::quote_words(words),
+        };
+        for text in std::iter::once(&typed).chain(&request.stop_command) {
+            self.check_command(text)?;
+        }
+        for (name, _) in &request.env_set {
+            self.check_env(name)?;
+        }
+        let (timeout_ms, notice) = self.timeout_ms(request.timeout_ms.unwrap_or(0));
+        request.timeout_ms = Some(timeout_ms);
+        Ok(notice)
+    }
+
     /// Refuses a shell text that a rule forbids.
     ///
     /// # Errors
     ///
     /// Fails when it matches a `deny` pattern, or none of an `allow` list.
-    pub(crate) fn check_command(&self, text: &str) -> Result<(), PolicyError> {
+    fn check_command(&self, text: &str) -> Result<(), PolicyError> {
         let text = text.trim();
         for layer in &self.layers {
             let denied = layer.deny.iter().position(|one| one.fits(text, Reach::All));
@@ -90,7 +112,7 @@ impl Policy {
     /// # Errors
     ///
     /// Fails when a layer does not allow the name.
-    pub(crate) fn check_env(&self, name: &str) -> Result<(), PolicyError> {
+    fn check_env(&self, name: &str) -> Result<(), PolicyError> {
         for layer in &self.layers {
             let allowed = match (&layer.env, &layer.allow) {
                 (Some(names), _) => names.as_slice(),
@@ -111,7 +133,7 @@ impl Policy {
 
     /// Returns the time limit to use in milliseconds, 0 for none, and a notice where a rule made
     /// it shorter.
-    pub(crate) fn timeout_ms(&self, asked_ms: u64) -> (u64, Option<String>) {
+    fn timeout_ms(&self, asked_ms: u64) -> (u64, Option<String>) {
         let bounds = self.layers.iter();
         let bounds = bounds.filter_map(|layer| Some((layer.timeout_ms_max?, layer)));
         let Some((most, layer)) = bounds.min_by_key(|(most, _)| *most) else {

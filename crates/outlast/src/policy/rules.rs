@@ -1,10 +1,7 @@
 //! The rules of one file, read from its table.
 
 use super::pattern::Pattern;
-use crate::{
-    config::{self, ConfigError, seconds},
-    values::duration_ms,
-};
+use crate::config::{self, ConfigError, seconds};
 use outlast_lib::limits;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -62,7 +59,8 @@ impl Rules {
                 "deny" => rules.deny = list()?,
                 "env" => rules.env = Some(list()?),
                 "timeout_max" => {
-                    rules.timeout_ms_max = Some(time(value).ok_or_else(|| wrong(TIME))?);
+                    let most = config::time(value).filter(|ms| *ms > 0);
+                    rules.timeout_ms_max = Some(most.ok_or_else(|| wrong(TIME))?);
                 }
                 _ => {
                     return Err(ConfigError::Key {
@@ -112,14 +110,4 @@ fn patterns(value: &Value) -> Option<Vec<Pattern>> {
         fits.then(|| Pattern::new(text))
     });
     patterns.collect()
-}
-
-fn time(value: &Value) -> Option<u64> {
-    let text = match value {
-        Value::Integer(seconds) => seconds.to_string(),
-        Value::Float(seconds) => seconds.to_string(),
-        Value::String(text) => text.clone(),
-        Value::Boolean(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => return None,
-    };
-    duration_ms(&text).ok().filter(|ms| *ms > 0)
 }

@@ -14,6 +14,7 @@ use super::{
     work::Span,
 };
 use crate::{
+    config::Config,
     failure::{Failure, exit},
     mcp::{Arguments, Endpoint},
     surface::read_failure,
@@ -86,6 +87,7 @@ impl Answer {
 struct Call<'a> {
     mcp: &'a Endpoint,
     store: Store,
+    config: Config,
     asked: &'a Asked<'a>,
 }
 
@@ -181,9 +183,11 @@ pub(super) fn is_wait(act: Act, span: Span) -> bool {
 ///
 /// Fails when it cannot be done.
 pub(super) fn answer(mcp: &Endpoint, act: Act, asked: &Asked<'_>) -> Result<Answer, Failure> {
+    let (store, config) = mcp.open_with_config()?;
     let call = Call {
         mcp,
-        store: mcp.open()?,
+        store,
+        config,
         asked,
     };
     match act {

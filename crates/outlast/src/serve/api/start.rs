@@ -4,11 +4,9 @@ use super::{Answer, Call};
 use crate::{
     failure::{Failure, exit},
     mcp::{ArgumentError, Arguments, REFUSED_ENV, containment, start_failure},
-    policy::{Policy, PolicyError},
     serve::query::bad,
 };
 use hyper::StatusCode;
-use outlast_journal::text;
 use outlast_lib::{CommandLine, Leftovers, Lifetime, Origin, Record, Request, Stdin, Timestamp};
 use serde::Serialize;
 use std::env;
@@ -56,12 +54,9 @@ struct Started<'a> {
 pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut arguments = call.body(&NAMES)?;
     let mut request = request(call, &mut arguments).map_err(|error| bad(&error))?;
-    let (tier, network) = containment(&mut arguments).map_err(|error| bad(&error))?;
-    let policy = call.mcp.policy(&request.cwd)?;
-    let contained = policy.lower(call.mcp.sandbox()?).of_host(tier, network);
-    request.containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
+    let asked = containment(&mut arguments).map_err(|error| bad(&error))?;
+    let notice = call.mcp.bind(&call.config, &mut request, asked)?;
     request.idempotency_key = key(call)?;
-    let notice = keep_rules(&policy, &mut request)?;
     let begun = call.store.start(&request);
     let begun = begun.map_err(|error| start_failure(&error))?;
     if !begun.is_replayed {
@@ -79,24 +74,6 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     }
     answer.location = Some(format!("/api/runs/{}", begun.id));
     Ok(answer)
-}
-
-/// Refuses what the rules for hosts forbid; returns a notice where they made a time shorter.
-fn keep_rules(policy: &Policy, request: &mut Request) -> Result<Option<String>, Failure> {
-    let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
-    let typed = match &request.command {
-        CommandLine::Shell { text, .. } => text.clone(),
-        CommandLine::Direct(words) => text::quote_words(words),
-    };
-    for text in std::iter::once(&typed).chain(&request.stop_command) {
-        policy.check_command(text).map_err(refused)?;
-    }
-    for (name, _) in &request.env_set {
-        policy.check_env(name).map_err(refused)?;
-    }
-    let (timeout_ms, notice) = policy.timeout_ms(request.timeout_ms.unwrap_or(0));
-    request.timeout_ms = Some(timeout_ms);
-    Ok(notice)
 }
 
 fn key(call: &Call<'_>) -> Result<Option<String>, Failure> {
