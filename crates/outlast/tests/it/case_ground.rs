@@ -197,7 +197,9 @@ impl Ground {
         }));
         found.sort_unstable();
         found.dedup();
-        found.retain(|pid| !self.is_supervisor(*pid));
+        // Who has no words any more has begun to exit: a supervisor that leaves, most of all.
+        let has_words = |pid: i32| command_line(pid).iter().any(|word| !word.is_empty());
+        found.retain(|pid| has_words(*pid) && !self.is_supervisor(*pid));
         found
     }
 
