@@ -1,5 +1,7 @@
 //! The facts of a journal, one line each, and their form on disk.
 
+use crate::agent::{Told, Work};
+use crate::worker::{Answered, CallClaimed, CallEnded, WorkerStarted};
 use crate::{FORMAT_VERSION, Posture, RunId, Status, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -268,6 +270,16 @@ pub enum Fact {
     MainExited(MainExit),
     /// Something worth knowing.
     Note(Note),
+    /// A worker of an agent run began. No event.
+    WorkerStarted(WorkerStarted),
+    /// A call of a worker was taken to be run. No event.
+    CallClaimed(CallClaimed),
+    /// A call of a worker ended. No event.
+    CallEnded(Box<CallEnded>),
+    /// An ask of a worker was answered.
+    Answered(Answered),
+    /// What a worker told; its data is looked into by those who fold agent runs.
+    Told(Told),
     /// The end.
     Ended(Box<End>),
     /// A fact of a later version, kept and ignored.
@@ -277,7 +289,20 @@ pub enum Fact {
 impl Fact {
     /// Returns whether readers see the fact as a numbered event.
     pub fn is_event(&self) -> bool {
-        !matches!(self, Self::Claimed(_) | Self::Queued(_) | Self::Unknown)
+        match self {
+            Self::Claimed(_)
+            | Self::Queued(_)
+            | Self::WorkerStarted(_)
+            | Self::CallClaimed(_)
+            | Self::CallEnded(_)
+            | Self::Unknown => false,
+            Self::Started(_)
+            | Self::MainExited(_)
+            | Self::Note(_)
+            | Self::Answered(_)
+            | Self::Ended(_) => true,
+            Self::Told(told) => told.is_event(),
+        }
     }
 }
 
@@ -333,6 +358,24 @@ impl Line {
                     to_value(data),
                 )
             }
+            Fact::WorkerStarted(data) => ("worker.started", None, None, to_value(data)),
+            Fact::CallClaimed(data) => ("call.claimed", None, None, to_value(data)),
+            Fact::CallEnded(data) => ("call.ended", None, None, to_value(data)),
+            Fact::Answered(data) => {
+                let word = if data.is_approved {
+                    "approved"
+                } else {
+                    "denied"
+                };
+                let message = format!("{word} by {}", data.by);
+                ("answered", Some("run"), Some(message), to_value(data))
+            }
+            Fact::Told(told) => {
+                let phase = told.is_event().then_some("run");
+                let mut data = told.data.clone();
+                data.sort_all_objects();
+                (told.kind.as_str(), phase, told.message.clone(), data)
+            }
             Fact::Unknown => ("unknown", None, None, Value::Null),
         };
         Self {
@@ -377,10 +420,21 @@ impl Line {
             "started" => Fact::Started(read(&self.data)?),
             "main_exited" => Fact::MainExited(read(&self.data)?),
             "note" => Fact::Note(read(&self.data)?),
+            "worker.started" => Fact::WorkerStarted(read(&self.data)?),
+            "call.claimed" => Fact::CallClaimed(read(&self.data)?),
+            "call.ended" => Fact::CallEnded(Box::new(read(&self.data)?)),
+            "answered" => Fact::Answered(read(&self.data)?),
             "completed" | "failed" => match self.later_end() {
                 Some(end) => Fact::Ended(Box::new(end)),
                 None => Fact::Ended(Box::new(read(&self.data)?)),
             },
+            kind if Work::EVENTS.contains(&kind) || Work::OTHERS.contains(&kind) => {
+                Fact::Told(Told {
+                    kind: self.kind.clone(),
+                    message: self.message.clone(),
+                    data: self.data.clone(),
+                })
+            }
             _ => Fact::Unknown,
         })
     }

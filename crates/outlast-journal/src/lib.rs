@@ -3,6 +3,7 @@
 //! Nothing here does I/O or reads a clock. The supervisor writes what this
 //! crate defines, every reader folds it, and neither needs the other.
 
+pub mod agent;
 pub mod control;
 pub mod error;
 mod event;
@@ -18,6 +19,7 @@ mod spec;
 mod state;
 pub mod text;
 mod time;
+pub mod worker;
 
 pub use event::{
     Claimed, End, Fact, Failure, Leftover, Line, LineError, MainExit, Note, ProcessRef, Queued,

@@ -59,6 +59,8 @@ pub const LABEL_GIVEN_CHARS: usize = 200;
 pub const SUMMARY_CHARS: usize = 200;
 /// Command text, in bytes: 4 MiB.
 pub const COMMAND_BYTES_MAX: usize = 4 << 20;
+/// Task of an agent run, in bytes: what fits into a model's window beside its work.
+pub const TASK_BYTES_MAX: usize = 256 << 10;
 /// One argument, in bytes, without its NUL: the kernel's `MAX_ARG_STRLEN` less one.
 pub const ARGUMENT_BYTES_MAX: usize = 131_071;
 /// Command text kept in the spec, in bytes; more stands in a file of its own.
@@ -284,3 +286,42 @@ pub const FORWARD_HEAD_BYTES_MAX: usize = 16 << 10;
 pub const FORWARD_HEAD_MS: u64 = 10_000;
 /// An empty cgroup that a killed supervisor left is removed after this long, in milliseconds.
 pub const EMPTY_CGROUP_MS: u64 = 60_000;
+/// Turns of an agent run, unless it says otherwise.
+pub const TURNS: u64 = 50;
+/// Turns of an agent run, at most.
+pub const TURNS_MAX: u64 = 200;
+/// Checks of a goal.
+pub const GOAL_CHECKS_MAX: u64 = 10;
+/// One check of a goal, in milliseconds.
+pub const GOAL_CHECK_MS: u64 = 600_000;
+/// One shell call of an agent unless it asks for another time, in milliseconds.
+pub const CALL_MS: u64 = 600_000;
+/// How long an ask stays open, in milliseconds; then it counts as denied.
+pub const ASK_MS: u64 = 3_600_000;
+/// Idle budget of a run started by `assistant_start`, in milliseconds.
+pub const AGENT_IDLE_MS: u64 = 3_600_000;
+/// Workers of one run within [`WORKERS_WITHIN_MS`], the first one apart.
+pub const WORKER_RESTARTS_MAX: usize = 5;
+/// The time within which restarts of a worker are counted, in milliseconds.
+pub const WORKERS_WITHIN_MS: u64 = 600_000;
+/// One line between worker and supervisor, in bytes: a model's whole answer, or a file to write.
+pub const WORKER_LINE_BYTES_MAX: usize = 8 << 20;
+/// Output kept of one call, in bytes.
+pub const CALL_OUTPUT_BYTES_MAX: u64 = 16 << 20;
+/// How long a worker may take to leave after a cancel, in milliseconds: one request to a model
+/// with all its retries.
+pub const AGENT_CANCEL_MS: u64 = 600_000;
+/// What is shown of a call to a model, in bytes: head and tail of its output.
+pub const CALL_SHOWN_BYTES: usize = 16 << 10;
+/// The newest part of a check's output that a model is told, in bytes.
+pub const GOAL_SHOWN_BYTES: usize = 8 << 10;
+/// A call in a receipt, in characters.
+pub const BRIEF_CHARS: usize = 160;
+/// Receipts in a document.
+pub const RECEIPTS_SHOWN_MAX: usize = 8;
+/// Summary in a document, in bytes.
+pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
+/// Events of one poll, in bytes, unless it says otherwise.
+pub const POLL_BYTES: usize = 8 << 10;
+/// Events of one poll, in bytes, at most.
+pub const POLL_BYTES_MAX: usize = 16 << 10;

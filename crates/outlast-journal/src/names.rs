@@ -40,6 +40,9 @@ pub const TOLD: &str = "told";
 /// The shell text of a command too long for an argument.
 pub const COMMAND_TEXT: &str = "command";
 
+/// Folder of the calls of an agent run: `<call>.log` each.
+pub const CALLS: &str = "calls";
+
 /// Temporary directory and home of a run that Landlock alone contains.
 pub const PRIVATE: &str = "private";
 
@@ -49,6 +52,12 @@ pub const SUPERVISE: &str = "__supervise";
 pub const CONTAIN: &str = "__contain";
 /// First argument that makes our program what talks to a container engine for a run.
 pub const ENGINE: &str = "__engine";
+/// First argument that makes our program the worker of an agent run; the run's id follows.
+pub const WORK: &str = "__work";
+/// First argument that makes our program the hand of an agent run: one call, told on stdin.
+pub const HAND: &str = "__hand";
+/// Descriptor of a worker that leads to its supervisor.
+pub const WORKER_CHANNEL: i32 = 3;
 /// Name under which a supervisor shows in process lists.
 pub const PROCESS: &str = "outlast";
 /// Environment variable that tells a process which run it belongs to.

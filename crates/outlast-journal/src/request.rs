@@ -1,5 +1,6 @@
 //! What a caller asks for, and the checks that need nothing but the request.
 
+use crate::agent::AgentRequest;
 use crate::{
     Containment, Leftovers, Lifetime, Limits, Origin, ProcessRef, Stdin, Timestamp, error::Advice,
     label, limits, signal_name, signal_number, text,
@@ -21,6 +22,8 @@ pub enum CommandLine {
         /// Whether a pipe fails with its first failing part.
         pipefail: bool,
     },
+    /// A task for a model.
+    Agent(Box<AgentRequest>),
 }
 
 /// What a caller asks for. Fill in what matters and take the rest from `Request::new`.
@@ -194,6 +197,16 @@ impl Request {
                 }
                 check_text("command", text, limits::COMMAND_BYTES_MAX)?;
                 Ok(text.clone())
+            }
+            CommandLine::Agent(agent) => {
+                if agent.task.trim().is_empty() {
+                    return Err(RequestError::Blank { what: "task" });
+                }
+                check_text("task", &agent.task, limits::TASK_BYTES_MAX)?;
+                if let Some(until) = &agent.until {
+                    check_text("check", until, limits::ARGUMENT_BYTES_MAX)?;
+                }
+                Ok(agent.task.clone())
             }
         }
     }
@@ -393,6 +406,9 @@ impl Advice for RequestError {
             Self::TooLong {
                 what: "command", ..
             } => "write the text into a script and run that".to_owned(),
+            Self::TooLong { what: "task", .. } => {
+                "put the long part into a file of the workspace and name it in the task".to_owned()
+            }
             Self::TooLong { what, .. } => format!("shorten the {what}"),
             Self::NotUtf8 {
                 what: "directory", ..

@@ -1,5 +1,6 @@
 //! What was checked and bound for one run, written once as `spec.json`.
 
+use crate::agent::AgentSpec;
 use crate::{Containment, Posture, ProcessRef, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -220,6 +221,9 @@ pub struct Spec {
     /// What contains it, absent when nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<Containment>,
+    /// What an agent run was asked for; absent for every other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentSpec>>,
     /// What it outlasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survives: Option<Survives>,

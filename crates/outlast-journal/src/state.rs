@@ -145,7 +145,14 @@ impl State {
                     self.ended_at = Some(line.ts);
                 }
             }
-            Ok(Fact::Unknown) => {}
+            Ok(
+                Fact::WorkerStarted(_)
+                | Fact::CallClaimed(_)
+                | Fact::CallEnded(_)
+                | Fact::Answered(_)
+                | Fact::Told(_)
+                | Fact::Unknown,
+            ) => {}
             Err(_) => self.damaged_lines += 1,
         }
     }

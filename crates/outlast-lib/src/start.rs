@@ -20,10 +20,11 @@ use crate::{Access, Store};
 use ancestry::Parent;
 use birth::Birth;
 use keys::Look;
+use outlast_journal::agent::{AgentRequest, ModelChoice};
 use outlast_journal::control::Answer;
 use outlast_journal::{
     Checked, CommandLine, Containment, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status,
-    Surroundings, Survives, limits, mask, mask::Masker, text,
+    Surroundings, Survives, limits, mask, mask::Masker, names, text,
 };
 use outlast_supervisor::launch::{LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio};
@@ -308,6 +309,14 @@ impl Store {
                 login,
                 pipefail,
             } => ("shell", vec![text.clone()], *login, *pipefail),
+            CommandLine::Agent(agent) => {
+                // Another model than that of the first request would not be another request.
+                let asked = AgentRequest {
+                    model: ModelChoice::default(),
+                    ..(**agent).clone()
+                };
+                ("agent", vec![json!(asked).to_string()], false, false)
+            }
         };
         let mut canonical = json!([
             [kind, words, login, pipefail],
@@ -362,16 +371,17 @@ impl Store {
         environment: &[(OsString, OsString)],
         birth: &mut Birth,
     ) -> Result<Vec<String>, StartError> {
-        let CommandLine::Shell {
-            text,
-            login,
-            pipefail,
-        } = &request.command
-        else {
-            let CommandLine::Direct(words) = &request.command else {
-                return Ok(Vec::new());
-            };
-            return Ok(words.clone());
+        let (text, login, pipefail) = match &request.command {
+            CommandLine::Direct(words) => return Ok(words.clone()),
+            CommandLine::Agent(_) => {
+                let words = [names::PROCESS, names::WORK, birth.id.as_str()];
+                return Ok(words.map(str::to_owned).to_vec());
+            }
+            CommandLine::Shell {
+                text,
+                login,
+                pipefail,
+            } => (text, login, pipefail),
         };
         let login = *login && containment::may_log_in(request);
         let is_of_image = containment::is_of_image(request);
@@ -453,6 +463,7 @@ fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
         origin: request.origin.clone(),
         posture: containment::posture(request),
         containment: request.containment.clone(),
+        agent: None,
         survives: Some(Survives {
             host_exit: true,
             terminal: true,

@@ -57,6 +57,7 @@ fn spec() -> Spec {
         origin: Origin::default(),
         posture: Posture::host(),
         containment: None,
+        agent: None,
         survives: None,
     }
 }
@@ -139,6 +140,7 @@ fn full_spec() -> Spec {
             login: false,
             pipefail: true,
         }),
+        agent: None,
         survives: Some(Survives {
             host_exit: true,
             terminal: true,

@@ -51,6 +51,7 @@ fn least() -> Spec {
         origin: Origin::default(),
         posture: Posture::host(),
         containment: None,
+        agent: None,
         survives: None,
     }
 }
@@ -111,6 +112,7 @@ fn full() -> Spec {
             network: "none".to_owned(),
             ..Posture::host()
         },
+        agent: None,
         survives: Some(Survives {
             host_exit: true,
             terminal: true,

@@ -62,10 +62,12 @@ impl Policy {
     /// Fails when a rule forbids its command, its stop command, or a variable that it sets.
     pub(crate) fn keep(&self, request: &mut Request) -> Result<Option<String>, PolicyError> {
         let typed = match &request.command {
-            CommandLine::Shell { text, .. } => text.clone(),
-            CommandLine::Direct(words) => text::quote_words(words),
+            CommandLine::Shell { text, .. } => Some(text.clone()),
+            CommandLine::Direct(words) => Some(text::quote_words(words)),
+            // A task is no command; what checks it is.
+            CommandLine::Agent(agent) => agent.until.clone(),
         };
-        for text in std::iter::once(&typed).chain(&request.stop_command) {
+        for text in typed.iter().chain(&request.stop_command) {
             self.check_command(text)?;
         }
         for (name, _) in &request.env_set {
