@@ -15,6 +15,8 @@ pub struct Limits {
     pub agent_runs_max: u32,
     /// How deep commands may start runs inside runs; a root has depth 0.
     pub command_depth_max: u32,
+    /// How deep agents may start agents; a root has depth 0. Deeper ones are a loop of models.
+    pub agent_depth_max: u32,
     /// Descendants that one root may start: a fan-out this wide is a loop.
     pub descendants_max: u32,
     /// Output kept per run, in bytes.
@@ -34,6 +36,7 @@ impl Default for Limits {
             store_runs_max: 1_024,
             agent_runs_max: 8,
             command_depth_max: 3,
+            agent_depth_max: 1,
             descendants_max: 50,
             output_bytes_max: 64 * MIB,
             grace_ms: 5_000,

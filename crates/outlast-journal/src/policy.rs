@@ -136,6 +136,18 @@ impl Report {
     }
 }
 
+/// Set for runs that may talk to some hosts: by these, programs find the way there.
+pub const TO_PROXY: [(&str, &str); 8] = [
+    ("http_proxy", "http://127.0.0.1:3128"),
+    ("https_proxy", "http://127.0.0.1:3128"),
+    ("all_proxy", "http://127.0.0.1:3128"),
+    ("HTTP_PROXY", "http://127.0.0.1:3128"),
+    ("HTTPS_PROXY", "http://127.0.0.1:3128"),
+    ("ALL_PROXY", "http://127.0.0.1:3128"),
+    ("no_proxy", "localhost,127.0.0.1,::1"),
+    ("NO_PROXY", "localhost,127.0.0.1,::1"),
+];
+
 /// What Landlock alone does not hold.
 pub const NOT_BY_LANDLOCK: [Guarantee; 4] = [
     Guarantee::WriteBoundary,

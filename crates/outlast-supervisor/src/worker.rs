@@ -17,7 +17,9 @@ use crate::contain::BoundForCalls;
 use crate::platform::spawn::{self, Exec};
 use crate::process;
 use outlast_journal::worker::Heard as Message;
-use outlast_journal::{Failure, MainExit, ProcessRef, Spec, StopCause, limits, names};
+use outlast_journal::{
+    Failure, MainExit, Network, ProcessRef, Spec, StopCause, limits, names, policy,
+};
 use restarts::Restarts;
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -151,6 +153,12 @@ impl Head {
             .flatten()
             .copied()
             .collect();
+        let contained = spec.containment.as_ref();
+        if contained.is_some_and(|asked| matches!(asked.network, Network::Allow(_))) {
+            for (name, value) in policy::TO_PROXY {
+                kept.extend(format!("{name}={value}\0").bytes());
+            }
+        }
         kept.extend(format!("{}\0", process::cookie(&spec.id)).bytes());
         kept.extend(format!("{}={call}\0", names::CALL_VARIABLE).bytes());
         kept
