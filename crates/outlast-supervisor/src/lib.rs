@@ -33,6 +33,7 @@ mod timers;
 mod tree;
 
 pub use contain::{HandedEngine, ProbeError, probe, probe_limits, receive_engine};
+pub use platform::worker::worker_channel;
 
 use outlast_journal::names;
 use std::path::Path;
