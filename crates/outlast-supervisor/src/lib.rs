@@ -35,6 +35,7 @@ mod tree;
 mod worker;
 
 pub use contain::{HandedEngine, ProbeError, probe, probe_limits, receive_engine};
+pub use platform::worker::worker_channel;
 
 use outlast_journal::names;
 use std::path::Path;
