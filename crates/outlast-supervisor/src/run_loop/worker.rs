@@ -364,6 +364,9 @@ impl RunLoop {
             return Ok(());
         }
         let exit = head.before.take().unwrap_or_default();
+        if head.verdict.is_some() {
+            self.step(Input::Concluded)?;
+        }
         self.is_main_reaped = true;
         self.owned.connections.close_stdin();
         fault::point("main_ended");
