@@ -14,6 +14,7 @@ macro_rules! trials {
     };
 }
 
+mod agents;
 mod bounds;
 mod caller;
 mod calls;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         return code;
     }
     let mut trials: Vec<Trial> = Vec::new();
+    agents::register(&mut trials);
     bounds::register(&mut trials);
     calls::register(&mut trials);
     capacity::register(&mut trials);
