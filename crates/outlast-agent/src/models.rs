@@ -7,20 +7,25 @@
 mod answer;
 mod ask;
 mod choice;
+mod choose;
 mod error;
 mod fault;
+mod list;
+mod named;
 mod opaque;
 mod patience;
+mod places;
 mod secret;
 mod table;
 mod tap;
 mod web;
 
-pub use choice::{Choice, Provider};
-pub use error::{Fault, ModelError};
+pub use choice::{Choice, Provider, key_of};
+pub use choose::choose;
+pub use error::{ChooseError, Fault, ModelError};
 pub use patience::Patience;
 pub use secret::Secret;
-pub use table::{Price, context_tokens, cost, price};
+pub use table::{LongPrice, Price, context_tokens, cost, price};
 
 use crate::message::{Message, ToolSpec, Turn};
 use fault::{Failure, Judge};
