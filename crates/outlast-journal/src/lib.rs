@@ -15,6 +15,7 @@ pub mod policy;
 mod posture;
 mod record;
 mod request;
+mod signal;
 mod spec;
 mod state;
 pub mod text;
@@ -30,9 +31,9 @@ pub use limits::Limits;
 pub use posture::{Containment, Git, Guarantee, LimitBound, Network, Posture, Surroundings, Tier};
 pub use record::{
     Event, Gap, LeftoverRecord, Live, OutputRecord, RUN_SCHEMA, Record, ShortRecord, label,
-    signal_name, signal_number,
 };
-pub use request::{Checked, CommandLine, Request, RequestError};
+pub use request::{Checked, CommandLine, Delegated, Request, RequestError};
+pub use signal::{signal_name, signal_number};
 pub use spec::{
     Kind, Leftovers, Lifetime, Origin, Pool, Queue, SecretMark, Shell, Spec, SpecError, Stdin,
     Survives,

@@ -43,6 +43,9 @@ impl Default for Limits {
     }
 }
 
+/// Agents above an agent run, a host that asks for a sub-agent among them: agents that start
+/// agents that start agents cost more than anybody has asked for.
+pub const AGENT_DEPTH_MAX: u32 = 1;
 /// Longest time limit, in milliseconds: 30 days; longer ones are clamped and said.
 pub const TIMEOUT_MS_MAX: u64 = 30 * 24 * 3_600 * 1_000;
 /// Longest grace, in milliseconds: an hour is longer than any orderly stop.
