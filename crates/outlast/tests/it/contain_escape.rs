@@ -54,16 +54,11 @@ const NOT_BY_LANDLOCK: [&str; 15] = [
 ];
 /// What must work inside.
 const USE: &str = "use: ";
-/// Attempts that a container does not hold, or not with every engine: its process 1 is the
-/// engine's, with the rights of the command and without a secret, and its filter of system calls
-/// is the engine's own.
-const NOT_BY_CONTAINER: [&str; 7] = [
+/// Attempts that a container does not hold: its process 1 is the engine's, with the rights of the
+/// command and without a secret.
+const NOT_BY_CONTAINER: [&str; 3] = [
     "kernel: a forged end, by the launcher's descriptors",
-    "kernel: calls of the old kind (int 0x80)",
-    "kernel: input for a terminal",
     "kernel: the memory of the launcher",
-    "network: a vsock socket",
-    "network: io_uring",
     "read: the environment of process 1",
 ];
 /// Attempts that some machines have nothing for, even bare. What they came to bare is not
