@@ -64,7 +64,7 @@ impl Background {
         let asked_ms = timeout_secs.map(|secs| secs.saturating_mul(1_000));
         Ok(Request {
             label,
-            timeout_ms: asked_ms.or(self.timeout_ms()),
+            timeout_ms: Some(asked_ms.unwrap_or_else(|| self.timeout_ms())),
             leftovers: leftovers.unwrap_or_default(),
             lifetime,
             holder: (lifetime == Lifetime::Session).then(process::own),
@@ -93,7 +93,7 @@ impl Background {
         let request = Request {
             env_set: env,
             label: asked.label,
-            timeout_ms: self.timeout_ms(),
+            timeout_ms: Some(self.timeout_ms()),
             delegated: Some(Delegated {
                 task: asked.task,
                 model: asked.model.clone(),
@@ -136,9 +136,9 @@ impl Background {
         }
     }
 
-    fn timeout_ms(&self) -> Option<u64> {
-        let default_ms = self.store.limits().tool_timeout_ms;
-        Some(self.options.timeout_ms.unwrap_or(default_ms))
+    fn timeout_ms(&self) -> u64 {
+        let usual_ms = self.store.limits().tool_timeout_ms;
+        self.options.timeout_ms.unwrap_or(usual_ms)
     }
 
     fn directory(&self, asked: Option<String>) -> Result<PathBuf, ArgumentError> {
@@ -183,7 +183,7 @@ impl Background {
 
     fn not_begun(&self, request: &Request, error: &StartError) -> Answer {
         if let StartError::AtCapacity { holders, .. } = error {
-            return Answer::refused_with_hint(error, capacity_hint(request, holders));
+            return Answer::refused_with_hint(error, &capacity_hint(request, holders));
         }
         let answer = Answer::refused(error);
         let (StartError::CouldNotStart { id, .. } | StartError::Supervisor { id, .. }) = error

@@ -37,11 +37,11 @@ impl Answer {
     }
 
     pub(super) fn refused(error: &impl Advice) -> Self {
-        Self::refused_with_hint(error, error.hint())
+        Self::refused_with_hint(error, &error.hint())
     }
 
     /// Returns a refusal whose next step is another here than elsewhere.
-    pub(super) fn refused_with_hint(error: &impl Advice, hint: String) -> Self {
+    pub(super) fn refused_with_hint(error: &impl Advice, hint: &str) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {

@@ -139,7 +139,7 @@ impl Background {
                 return Ok(true);
             }
             let now = clock::monotonic_ms();
-            if until.is_some_and(|until| now >= until) || ears.is_interrupted(interrupt)? {
+            if until.is_some_and(|until| now >= until) || is_readable(interrupt)? {
                 return Ok(false);
             }
             ears.sleep(self, &live, until)?;
@@ -227,15 +227,6 @@ impl Ears {
         }
     }
 
-    fn is_interrupted(&self, interrupt: Option<BorrowedFd<'_>>) -> io::Result<bool> {
-        let Some(interrupt) = interrupt else {
-            return Ok(false);
-        };
-        let mut descriptors = [PollFd::new(&interrupt, PollFlags::IN)];
-        let at_once = Timespec::default();
-        Ok(poll(&mut descriptors, Some(&at_once))? > 0)
-    }
-
     fn sleep(
         &self,
         background: &Background,
@@ -263,6 +254,16 @@ impl Ears {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Returns whether there is a descriptor, and it can be read.
+fn is_readable(fd: Option<BorrowedFd<'_>>) -> io::Result<bool> {
+    let Some(fd) = fd else {
+        return Ok(false);
+    };
+    let mut descriptors = [PollFd::new(&fd, PollFlags::IN)];
+    let at_once = Timespec::default();
+    Ok(poll(&mut descriptors, Some(&at_once))? > 0)
 }
 
 #[cfg(test)]

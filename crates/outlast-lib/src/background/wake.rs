@@ -24,15 +24,20 @@ pub fn wake_prompt(finished: &[Finished]) -> Option<String> {
     for one in &woken {
         writeln!(prompt, "{}", line(&one.run)).ok();
     }
-    let call = format!("background_output with id `{}`", first.run.id);
-    prompt.push_str(&match rest {
-        [] => format!("Read its result with {call}"),
-        _ => "Read their results with background_output, one id at a time".to_owned(),
-    });
-    prompt.push_str(
-        ", then go on with what you wanted it for. If nothing is left to do, say in one sentence \
-         how it ended.",
-    );
+    match rest {
+        [] => write!(
+            prompt,
+            "Read its result with background_output with id `{}`, then go on with what you \
+             wanted it for. If nothing is left to do, say in one sentence how it ended.",
+            first.run.id
+        ),
+        _ => write!(
+            prompt,
+            "Read their results with background_output, one id at a time, then go on with what \
+             you wanted them for. If nothing is left to do, say in one sentence how they ended."
+        ),
+    }
+    .ok();
     Some(prompt)
 }
 

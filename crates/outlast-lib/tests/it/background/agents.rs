@@ -279,13 +279,16 @@ fn a_sub_agent_cannot_start_another() {
 /// Neither a run in between nor an emptied environment hides who asks.
 fn a_command_inside_of_a_sub_agent_cannot_start_one_either() {
     let place = Place::new();
-    let asks = asks_for_another(&place);
+    let asks = asks_for_another(&place).join("' '");
     let mark = place.home.mark();
-    let words: Vec<String> = ["setsid", "-w", "env", "-i", &mark]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(asks)
+    let inside = format!("setsid -w env -i '{mark}' '{asks}' > part; mv part deep");
+    let starts = place.caller(&inside, &[]);
+    let starts = std::iter::once(starts.get_program()).chain(starts.get_args());
+    let mut words: Vec<String> = starts
+        .map(|word| word.to_string_lossy().into_owned())
         .collect();
+    let waits = "\"$@\" >&2 && while [ ! -e deep ]; do sleep 0.02; done; cat deep";
+    words.splice(0..0, ["sh", "-c", waits, "sh"].map(str::to_owned));
     let host = Host::with(
         place,
         with(move |_| {
@@ -298,6 +301,9 @@ fn a_command_inside_of_a_sub_agent_cannot_start_one_either() {
     );
     let id = delegate(&host, "ask for another");
     is_refused_in(&host, &id, "echo deep");
+    let runs = host.place.list();
+    let command = runs.iter().find(|record| record.kind == Kind::Command);
+    assert_eq!(command.and_then(|record| record.parent), Some(id));
 }
 
 fn no_more_agents_execute_at_once_than_a_store_allows() {

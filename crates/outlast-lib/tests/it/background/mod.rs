@@ -7,6 +7,7 @@
 
 mod agents;
 mod ends;
+mod example;
 mod restarts;
 mod runs;
 mod views;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 pub(crate) fn register(trials: &mut Vec<Trial>) {
     agents::register(trials);
     ends::register(trials);
+    example::register(trials);
     restarts::register(trials);
     runs::register(trials);
     views::register(trials);
@@ -220,12 +222,12 @@ pub(crate) fn call() -> Option<ExitCode> {
         _ => json!({"command": text}),
     };
     say(&background.call("background_run", &arguments).value());
-    loop {
-        background.wait_for_end(None, None).expect("one can wait");
+    while background.wait_for_end(None, None).expect("one can wait") {
         for one in background.drain_finished().expect("it can be read") {
             say(&json!({"ended": one.run.id.as_str(), "restored": one.restored}));
         }
     }
+    None
 }
 
 fn say(value: &Value) {

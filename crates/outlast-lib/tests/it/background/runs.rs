@@ -91,9 +91,9 @@ fn a_command_runs_in_the_background_and_is_read_with_status_and_exit_code() {
     host.place.is_sound();
 }
 
-fn wrong_arguments_are_answers_that_name_the_field() {
-    let host = Host::new();
-    for (tool, given, code, said) in [
+/// What a model may get wrong: the tool, what it gives, the code, and what the message has.
+fn wrong_calls() -> Vec<(&'static str, Value, &'static str, &'static str)> {
+    vec![
         ("background_run", json!({}), "missing_argument", "`command`"),
         (
             "background_run",
@@ -151,7 +151,12 @@ fn wrong_arguments_are_answers_that_name_the_field() {
             "background_agent",
         ),
         ("rm", json!({}), "unknown_tool", "`rm`"),
-    ] {
+    ]
+}
+
+fn wrong_arguments_are_answers_that_name_the_field() {
+    let host = Host::new();
+    for (tool, given, code, said) in wrong_calls() {
         let error = host.refused(tool, &given);
         assert_eq!(error["code"], code, "{tool} {given}: {error}");
         let message = error["message"].as_str().expect("it has words");

@@ -4,6 +4,7 @@ use crate::background::{Host, open};
 use crate::home::Place;
 use libtest_mimic::Trial;
 use outlast_lib::{Limits, Request};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 pub(crate) fn register(trials: &mut Vec<Trial>) {
@@ -39,10 +40,12 @@ fn counts_are_cheap_enough_for_every_frame() {
         let block = Instant::now();
         again.prompt_block().expect("it can be read");
         let block = block.elapsed();
-        eprintln!(
+        writeln!(
+            std::io::stderr(),
             "{ended} ended and 8 live runs: counts {each:?}, the first {first:?}; \
              new {opened:?}, drain {drained:?}, block {block:?}"
-        );
+        )
+        .ok();
         assert!(each < FRAME / 100, "{each:?}");
     }
 }
