@@ -357,3 +357,18 @@ pub const MODEL_LOOK_MS: u64 = 500;
 pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
 /// Models that a refusal names.
 pub const MODELS_NAMED_MAX: usize = 8;
+/// Label in a narration of a tool call, in characters: one line of a narrow screen.
+pub const NARRATION_CHARS: usize = 48;
+/// Id in a narration of a tool call, in characters: a whole id, or a short label.
+pub const NARRATION_ID_CHARS: usize = 24;
+/// Runs that the prompt block of the capability lists: more is a call of `background_list`.
+pub const PROMPT_RUNS: usize = 10;
+/// Runs that `/background` lists: more than a screen.
+pub const COMMAND_RUNS: usize = 100;
+/// Ends that are handed to a host at once: a wake names them all.
+pub const FINISHED_MAX: usize = 64;
+/// Least time between two looks for the counts of a session that others change, in
+/// milliseconds: four a second look live.
+pub const COUNTS_PAUSE_MS: u64 = 250;
+/// Runs of a session that are listened to for its counts: each is a descriptor.
+pub const COUNTS_LISTENED_MAX: usize = 64;

@@ -10,6 +10,7 @@
 #[doc = include_str!("../../../docs/guide/embedding.md")]
 struct Guide;
 
+pub mod background;
 mod cancel;
 mod find;
 mod follow;

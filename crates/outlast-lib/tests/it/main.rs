@@ -14,6 +14,7 @@ macro_rules! trials {
     };
 }
 
+mod background;
 mod bounds;
 mod caller;
 mod capacity;
@@ -40,10 +41,11 @@ fn main() -> ExitCode {
     if let Some(code) = outlast_lib::init_supervisor() {
         return code;
     }
-    if let Some(code) = caller::call() {
+    if let Some(code) = caller::call().or_else(background::call) {
         return code;
     }
     let mut trials: Vec<Trial> = Vec::new();
+    background::register(&mut trials);
     bounds::register(&mut trials);
     capacity::register(&mut trials);
     heavy::register(&mut trials);
