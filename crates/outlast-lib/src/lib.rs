@@ -11,6 +11,7 @@
 struct Guide;
 
 mod cancel;
+mod containers;
 mod find;
 mod follow;
 mod hear;
