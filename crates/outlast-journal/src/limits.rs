@@ -210,6 +210,11 @@ pub const ENGINE_ANSWER_MS: u64 = 8_000;
 pub const ENGINE_AWAY_MS: u64 = 5_000;
 /// What of an engine's words is shown, in characters.
 pub const ENGINE_WORDS_CHARS: usize = 300;
+/// How long a cancel or `gc` waits for one engine that may have a container of a dead run, in
+/// milliseconds: it has stopped one by then, and who waits is a person.
+pub const ENGINE_CLEAR_MS: u64 = 5_000;
+/// What of an engine's list of containers is read, in bytes: that of thousands.
+pub const ENGINE_LIST_BYTES: usize = 8 << 20;
 /// Containers that one look for those of dead runs removes at most.
 pub const ENGINE_SWEEP_MAX: usize = 32;
 /// Room in each private directory for temporary files of a contained run, in bytes of memory.

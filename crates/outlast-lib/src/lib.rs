@@ -12,6 +12,7 @@ struct Guide;
 
 pub mod background;
 mod cancel;
+mod containers;
 mod find;
 mod follow;
 mod hear;
