@@ -325,3 +325,33 @@ pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
 pub const POLL_BYTES: usize = 8 << 10;
 /// Events of one poll, in bytes, at most.
 pub const POLL_BYTES_MAX: usize = 16 << 10;
+/// One line of a file or of a match as a model is shown it, in bytes: longer ones are cut.
+pub const SHOWN_LINE_BYTES: usize = 2_000;
+/// What one read of a file shows, in bytes: about 800 lines of code.
+pub const READ_SHOWN_BYTES: usize = 32 << 10;
+/// Lines that one read of a file shows, at most.
+pub const READ_LINES_MAX: u64 = 2_000;
+/// How much of a file one read looks through, in bytes: a second's work.
+pub const READ_SCAN_BYTES_MAX: u64 = 256 << 20;
+/// File that an agent may edit, in bytes: it is held in memory a few times.
+pub const EDIT_FILE_BYTES_MAX: u64 = 16 << 20;
+/// Text that one call writes, in bytes: its escapes must fit into one line to the supervisor.
+pub const WRITE_BYTES_MAX: usize = 1 << 20;
+/// Entries of one list of a directory.
+pub const LIST_ENTRIES_MAX: usize = 500;
+/// Files that one search for names shows.
+pub const FIND_FILES_MAX: usize = 200;
+/// Names that one search looks at: a large repository with what it built.
+pub const WALK_ENTRIES_MAX: usize = 500_000;
+/// How deep a search goes.
+pub const WALK_DEPTH_MAX: usize = 64;
+/// One ignore file, in bytes: more is no list that a person keeps.
+pub const IGNORE_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Lines that one search in files shows, context apart.
+pub const GREP_LINES_MAX: usize = 200;
+/// File that a search looks into, in bytes: larger ones are data.
+pub const GREP_FILE_BYTES_MAX: u64 = 8 << 20;
+/// How long a call that the worker does itself may take, in milliseconds.
+pub const OWN_CALL_MS: u64 = 60_000;
+/// Time of a search, in milliseconds: it then shows what it has.
+pub const SEARCH_MS: u64 = 20_000;
