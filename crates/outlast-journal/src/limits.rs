@@ -286,6 +286,38 @@ pub const FORWARD_HEAD_BYTES_MAX: usize = 16 << 10;
 pub const FORWARD_HEAD_MS: u64 = 10_000;
 /// An empty cgroup that a killed supervisor left is removed after this long, in milliseconds.
 pub const EMPTY_CGROUP_MS: u64 = 60_000;
+/// One line of a file or of a match as a model is shown it, in bytes: longer ones are cut.
+pub const SHOWN_LINE_BYTES: usize = 2_000;
+/// What one read of a file shows, in bytes: about 800 lines of code.
+pub const READ_SHOWN_BYTES: usize = 32 << 10;
+/// Lines that one read of a file shows, at most.
+pub const READ_LINES_MAX: u64 = 2_000;
+/// How much of a file one read looks through, in bytes: a second's work.
+pub const READ_SCAN_BYTES_MAX: u64 = 256 << 20;
+/// File that an agent may edit, in bytes: it is held in memory a few times.
+pub const EDIT_FILE_BYTES_MAX: u64 = 16 << 20;
+/// Text that one call writes, in bytes: its escapes must fit into one line to the supervisor.
+pub const WRITE_BYTES_MAX: usize = 1 << 20;
+/// Entries of one list of a directory.
+pub const LIST_ENTRIES_MAX: usize = 500;
+/// Files that one search for names shows.
+pub const FIND_FILES_MAX: usize = 200;
+/// Names that one search looks at: a large repository with what it built.
+pub const WALK_ENTRIES_MAX: usize = 500_000;
+/// How deep a search goes.
+pub const WALK_DEPTH_MAX: usize = 64;
+/// One ignore file, in bytes: more is no list that a person keeps.
+pub const IGNORE_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Lines that one search in files shows, context apart.
+pub const GREP_LINES_MAX: usize = 200;
+/// File that a search looks into, in bytes: larger ones are data.
+pub const GREP_FILE_BYTES_MAX: u64 = 8 << 20;
+/// Line of a match as a model is shown it, in bytes: longer ones are shown around the match.
+pub const GREP_LINE_BYTES: usize = 400;
+/// How long a call that the worker does itself may take, in milliseconds.
+pub const OWN_CALL_MS: u64 = 60_000;
+/// Time of a search, in milliseconds: it then shows what it has.
+pub const SEARCH_MS: u64 = 20_000;
 /// Turns of an agent run, unless it says otherwise.
 pub const TURNS: u64 = 50;
 /// Turns of an agent run, at most.
@@ -325,33 +357,32 @@ pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
 pub const POLL_BYTES: usize = 8 << 10;
 /// Events of one poll, in bytes, at most.
 pub const POLL_BYTES_MAX: usize = 16 << 10;
-/// One line of a file or of a match as a model is shown it, in bytes: longer ones are cut.
-pub const SHOWN_LINE_BYTES: usize = 2_000;
-/// What one read of a file shows, in bytes: about 800 lines of code.
-pub const READ_SHOWN_BYTES: usize = 32 << 10;
-/// Lines that one read of a file shows, at most.
-pub const READ_LINES_MAX: u64 = 2_000;
-/// How much of a file one read looks through, in bytes: a second's work.
-pub const READ_SCAN_BYTES_MAX: u64 = 256 << 20;
-/// File that an agent may edit, in bytes: it is held in memory a few times.
-pub const EDIT_FILE_BYTES_MAX: u64 = 16 << 20;
-/// Text that one call writes, in bytes: its escapes must fit into one line to the supervisor.
-pub const WRITE_BYTES_MAX: usize = 1 << 20;
-/// Entries of one list of a directory.
-pub const LIST_ENTRIES_MAX: usize = 500;
-/// Files that one search for names shows.
-pub const FIND_FILES_MAX: usize = 200;
-/// Names that one search looks at: a large repository with what it built.
-pub const WALK_ENTRIES_MAX: usize = 500_000;
-/// How deep a search goes.
-pub const WALK_DEPTH_MAX: usize = 64;
-/// One ignore file, in bytes: more is no list that a person keeps.
-pub const IGNORE_FILE_BYTES_MAX: u64 = 256 << 10;
-/// Lines that one search in files shows, context apart.
-pub const GREP_LINES_MAX: usize = 200;
-/// File that a search looks into, in bytes: larger ones are data.
-pub const GREP_FILE_BYTES_MAX: u64 = 8 << 20;
-/// How long a call that the worker does itself may take, in milliseconds.
-pub const OWN_CALL_MS: u64 = 60_000;
-/// Time of a search, in milliseconds: it then shows what it has.
-pub const SEARCH_MS: u64 = 20_000;
+/// How long a connection to a model's server may take, in milliseconds.
+pub const MODEL_CONNECT_MS: u64 = 10_000;
+/// How long the head of a model's answer may take, in milliseconds: a local server loads the
+/// model and reads the conversation before it.
+pub const MODEL_HEADERS_MS: u64 = 300_000;
+/// How long a model's answer may pause, in milliseconds: some reason for minutes without a word.
+pub const MODEL_STALL_MS: u64 = 300_000;
+/// How long one answer of a model may take, in milliseconds: an hour, whatever it sends.
+pub const MODEL_ANSWER_MS: u64 = 3_600_000;
+/// Attempts at one turn of a model: with their pauses about three minutes.
+pub const MODEL_ATTEMPTS_MAX: u32 = 12;
+/// Time from the first attempt at a turn to the beginning of the last, in milliseconds.
+pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
+/// Pause after the first failed attempt, in milliseconds; each further one is twice as long.
+pub const MODEL_PAUSE_MS: u64 = 500;
+/// Longest pause between attempts that the provider does not ask for, in milliseconds.
+pub const MODEL_PAUSE_MS_MAX: u64 = 30_000;
+/// What of a provider's words is shown, in characters.
+pub const MODEL_WORDS_CHARS: usize = 300;
+/// What is kept of arguments that are no object, in characters: enough to see what went wrong.
+pub const MALFORMED_ARGUMENTS_CHARS: usize = 4_000;
+/// How long a server may take to list its models, in milliseconds, before it is believed.
+pub const MODEL_LIST_MS: u64 = 2_000;
+/// How long a server of this machine may take to answer a look for it, in milliseconds.
+pub const MODEL_LOOK_MS: u64 = 500;
+/// A list of models, in bytes: providers with hundreds of models stay below.
+pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
+/// Models that a refusal names.
+pub const MODELS_NAMED_MAX: usize = 8;
