@@ -145,7 +145,7 @@ fn check_members(members: &Map<String, Value>, schema: &Value, place: &str) -> R
     Ok(())
 }
 
-fn list<'a>(names: impl Iterator<Item = impl AsRef<str> + 'a>) -> String {
+fn list(names: impl Iterator<Item = impl AsRef<str>>) -> String {
     let mut text = String::new();
     for name in names {
         let comma = if text.is_empty() { "" } else { ", " };

@@ -78,7 +78,10 @@ impl Fits {
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
         let built = GlobBuilder::new(pattern).literal_separator(true).build();
         let glob = built.map_err(|error| {
-            Refusal::new("bad_pattern", format!("`{pattern}` is no glob: {}", error.kind()))
+            Refusal::new(
+                "bad_pattern",
+                format!("`{pattern}` is no glob: {}", error.kind()),
+            )
         })?;
         Ok(Self {
             glob: glob.compile_matcher(),

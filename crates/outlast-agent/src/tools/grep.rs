@@ -66,7 +66,11 @@ pub(super) fn grep(workspace: &Workspace, arguments: &Arguments) -> Result<Outco
     if found.too_large > 0 {
         let count = found.too_large;
         let bytes = GREP_FILE_BYTES_MAX;
-        writeln!(text, "[{count} files larger than {bytes} bytes were left out]").ok();
+        writeln!(
+            text,
+            "[{count} files larger than {bytes} bytes were left out]"
+        )
+        .ok();
     }
     let brief = format!(
         "grep_files {pattern}: {} lines in {} files",
@@ -78,13 +82,16 @@ pub(super) fn grep(workspace: &Workspace, arguments: &Arguments) -> Result<Outco
 fn expression(pattern: &str, ignores_case: bool) -> Result<Regex, Refusal> {
     let mut builder = RegexBuilder::new(pattern);
     builder.case_insensitive(ignores_case).multi_line(true);
-    builder.size_limit(COMPILED_BYTES_MAX).build().map_err(|error| {
-        let why = format!(
-            "`{pattern}` is no regular expression; write a backslash before each of \
+    builder
+        .size_limit(COMPILED_BYTES_MAX)
+        .build()
+        .map_err(|error| {
+            let why = format!(
+                "`{pattern}` is no regular expression; write a backslash before each of \
              `.+*?()[]{{}}|^$\\` that stands for itself ({error})"
-        );
-        Refusal::new("bad_pattern", why)
-    })
+            );
+            Refusal::new("bad_pattern", why)
+        })
 }
 
 #[derive(Default)]
@@ -141,7 +148,11 @@ impl Found {
             }
             let to = (hit + self.context + 1).min(lines.len());
             for at in from..to {
-                self.line(at, lines.get(at).copied().unwrap_or_default(), hits.contains(&at));
+                self.line(
+                    at,
+                    lines.get(at).copied().unwrap_or_default(),
+                    hits.binary_search(&at).is_ok(),
+                );
             }
             next = to.max(next);
         }
@@ -152,7 +163,11 @@ impl Found {
         let end = char_floor(line, SHOWN_LINE_BYTES);
         let kept = line.get(..end).unwrap_or(line);
         let sign = if is_match { ':' } else { '-' };
-        let more = if end < line.len() { "…[the line goes on]" } else { "" };
+        let more = if end < line.len() {
+            "…[the line goes on]"
+        } else {
+            ""
+        };
         let text = String::from_utf8_lossy(kept);
         writeln!(self.text, "{:>6}{sign} {text}{more}", at + 1).ok();
     }

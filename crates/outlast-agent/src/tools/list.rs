@@ -50,7 +50,10 @@ pub(super) fn list(workspace: &Workspace, arguments: &Arguments) -> Result<Outco
         text.push_str("[the directory is empty]\n");
     }
     let path = shown(&path);
-    Ok(Outcome::done(text, &format!("list_dir {path}: {count} entries")))
+    Ok(Outcome::done(
+        text,
+        &format!("list_dir {path}: {count} entries"),
+    ))
 }
 
 fn line(dir: &Dir, entry: &DirEntry) -> String {

@@ -179,10 +179,7 @@ impl Page {
         } else if self.to < self.lines || self.from > 1 || !self.is_to_end {
             let count = if self.is_to_end { "" } else { "more than " };
             let lines = self.lines;
-            notes.push(format!(
-                "lines {}–{} of {count}{lines}",
-                self.from, self.to
-            ));
+            notes.push(format!("lines {}–{} of {count}{lines}", self.from, self.to));
         }
         if self.to < self.lines {
             notes.push(format!("read on with offset {}", self.to + 1));

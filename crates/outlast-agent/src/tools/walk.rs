@@ -76,9 +76,10 @@ impl<'a> Walk<'a> {
         }
         let dir = self.workspace.open_dir(from)?;
         let mut rules = self.rules_above(from);
-        // What stops it is kept in `cut`.
-        drop(self.enter(&dir, from, &mut rules, visit));
-        Ok(self.cut)
+        Ok(match self.enter(&dir, from, &mut rules, visit) {
+            ControlFlow::Continue(()) => None,
+            ControlFlow::Break(()) => self.cut,
+        })
     }
 
     fn is_file(&self, path: &Path) -> bool {

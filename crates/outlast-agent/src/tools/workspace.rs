@@ -49,6 +49,11 @@ impl Workspace {
         &self.dir
     }
 
+    /// Returns the store that is hidden.
+    pub(crate) fn store(&self) -> Option<&Path> {
+        self.store.as_deref()
+    }
+
     /// Returns the path beneath the workspace that `text` means; empty for the workspace itself.
     ///
     /// `..` takes away the name before it, whatever that is.
@@ -59,7 +64,10 @@ impl Workspace {
     pub(crate) fn locate(&self, text: &str) -> Result<PathBuf, Refusal> {
         let path = Path::new(text);
         let beneath = if path.is_absolute() {
-            let found = self.roots.iter().find_map(|root| path.strip_prefix(root).ok());
+            let found = self
+                .roots
+                .iter()
+                .find_map(|root| path.strip_prefix(root).ok());
             found.ok_or_else(|| outside(text))?
         } else {
             path
@@ -161,9 +169,14 @@ pub(crate) fn trouble(path: &Path, error: &io::Error) -> Refusal {
         ErrorKind::IsADirectory => ("is_directory", format!("`{path}` is a directory")),
         ErrorKind::PermissionDenied if is_escape(error) => (
             "outside_workspace",
-            format!("`{path}` leads out of the workspace by a link, and links out are not followed"),
+            format!(
+                "`{path}` leads out of the workspace by a link, and links out are not followed"
+            ),
         ),
-        _ => ("file_unreadable", format!("`{path}` cannot be read: {error}")),
+        _ => (
+            "file_unreadable",
+            format!("`{path}` cannot be read: {error}"),
+        ),
     };
     Refusal::new(code, why)
 }
