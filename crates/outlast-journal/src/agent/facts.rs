@@ -107,6 +107,9 @@ pub struct CallResult {
     /// Path that it wrote, with the hashes of before and after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrote: Option<Value>,
+    /// File that it read, with the hash of what it holds and the lines that were shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saw: Option<Value>,
 }
 
 /// Event `tool_called`.
