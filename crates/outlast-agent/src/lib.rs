@@ -3,5 +3,17 @@
 //! The worker is the head: it has the model's key and the network. What the model asks to
 //! have done is a call, which the supervisor runs, contained and once.
 
+mod channel;
+mod claims;
+mod compact;
+mod decide;
+mod goal;
+mod log;
+mod memory;
 pub mod message;
 pub mod models;
+mod prompt;
+mod schema;
+mod stall;
+
+pub use schema::{SchemaError, check_schema};

@@ -47,6 +47,9 @@ pub struct AgentRequest {
     /// Whether a call above the tier is asked about rather than denied.
     #[serde(default)]
     pub asks: bool,
+    /// How long an ask stays open, in milliseconds; the limit's time when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_ms: Option<u64>,
     /// JSON Schema that the final answer keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
