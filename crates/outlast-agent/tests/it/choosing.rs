@@ -1,0 +1,1 @@
+//! Which model is taken: what was asked for, else what is there.
