@@ -10,7 +10,7 @@ mod own_runs;
 mod sample;
 mod start;
 
-pub(crate) use start::{StartError, begin};
+pub(crate) use start::{StartError, begin, read_spec};
 
 use crate::channel::{Channel, ChannelError, News};
 use crate::decide::{self, Budget, GoalStands, OpenCall, Said, Situation, Step};

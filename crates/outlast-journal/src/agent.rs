@@ -18,13 +18,17 @@ use serde_json::Value;
 /// The model of a run, as it was chosen. No key is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelChoice {
-    /// Whose wire it speaks: `anthropic`, `openai`, `openai_chat`, `gemini`.
+    /// Who serves it, and with that the wire: `anthropic`, `openai`, `gemini`, `ollama`,
+    /// `llama.cpp`, `compatible`.
     pub provider: String,
     /// Name by which the provider knows it.
     pub name: String,
     /// Where it answers, if not where the provider does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
+    /// How many tokens its window holds, where its server said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
     /// Why it was chosen, in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,

@@ -12,10 +12,10 @@ use outlast_journal::agent::{
     Asked, CallClass, CallRequest, CallResult, ToolCalled, ToolEnded, Work,
 };
 use outlast_journal::worker::{CallAsk, CallEnded, CallProgram, Heard};
-use outlast_journal::{Tier, Timestamp, limits, names, text};
+use outlast_journal::{Tier, Timestamp, limits, text};
 use outlast_lib::clock;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What the model is told of a call whose end nobody knows.
@@ -280,7 +280,7 @@ impl Worker<'_> {
         call: &Call,
         arguments: &Value,
         ended: &CallEnded,
-        dir: &PathBuf,
+        dir: &Path,
     ) -> Result<(), ChannelError> {
         let log = Self::call_log(dir, &call.id);
         let name = &call.model_call.name;

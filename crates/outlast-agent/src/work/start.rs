@@ -7,12 +7,15 @@ use crate::memory::Memory;
 use crate::models::{Choice, Model, ModelError, context_tokens, key_of, price};
 use crate::tools::{Surroundings, Toolbox};
 use crate::{prompt, stall};
-use outlast_journal::agent::{AgentSpec, RunMeta, Work};
+use outlast_journal::agent::{AgentSpec, Final, RunMeta, Work};
+use outlast_journal::error::Advice;
 use outlast_journal::worker::Heard;
-use outlast_journal::{Limits, Line, RunId, Spec, SpecError, Tier, names};
+use outlast_journal::{Limits, Line, RunId, Spec, SpecError, Tier, limits, names, text};
 use outlast_lib::{OpenError, Store};
+use serde_json::Value;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,13 +74,13 @@ pub(crate) fn read_spec(dir: &Path) -> Result<Spec, StartError> {
 pub(crate) async fn begin<'a>(
     spec: &'a Spec,
     dir: &Path,
+    socket: UnixStream,
     log: Log<'a>,
 ) -> Result<Worker<'a>, StartError> {
     let agent = spec.agent.as_deref().ok_or(StartError::NoAgent)?;
     // The store is three folders up: its runs, the month, the run.
     let root = dir.ancestors().nth(3).ok_or(StartError::Words)?;
     let store = Arc::new(Store::open(root, Limits::default())?);
-    let socket = outlast_lib::worker_channel().map_err(StartError::NoChannel)?;
     let mut channel = Channel::new(socket).map_err(StartError::NoChannel)?;
     channel.greet().await?;
     // Everything told before this worker stands in the journal once it is welcome.
@@ -86,9 +89,14 @@ pub(crate) async fn begin<'a>(
             break is_cancelling;
         }
     };
-    let choice = choice(agent)?;
-    let environment = |name: &str| std::env::var(name).ok();
-    let model = Model::new(&choice, key_of(&choice, &environment))?;
+    let (choice, model) = match model(agent) {
+        Ok(found) => found,
+        Err(error) => {
+            // Another worker would find the same: this is how the run ends.
+            give_up(&mut channel, &error).await?;
+            return Err(error);
+        }
+    };
     let chain = chain(&store, agent);
     let mut tools = Toolbox::new(surroundings(spec, agent, &store, &chain));
     let mut memory = Memory::default();
@@ -174,11 +182,65 @@ fn surroundings(
     }
 }
 
-fn choice(agent: &AgentSpec) -> Result<Choice, StartError> {
-    let model = &agent.request.model;
-    Choice::from_spec(model).ok_or_else(|| StartError::Provider {
-        provider: model.provider.clone(),
-    })
+fn model(agent: &AgentSpec) -> Result<(Choice, Model), StartError> {
+    let chosen = &agent.request.model;
+    let choice = Choice::from_spec(chosen).ok_or_else(|| StartError::Provider {
+        provider: chosen.provider.clone(),
+    })?;
+    let environment = |name: &str| std::env::var(name).ok();
+    let key = key_of(&choice, &environment);
+    Ok((choice.clone(), Model::new(&choice, key)?))
+}
+
+/// Tells that there will be no work.
+async fn give_up(channel: &mut Channel, error: &StartError) -> Result<(), ChannelError> {
+    let message = error.to_string();
+    let end = Final {
+        status: "error".to_owned(),
+        summary: text::first_line_label(&message, limits::SUMMARY_CHARS),
+        text: String::new(),
+        answer: Value::Null,
+        ungrounded_claims: Vec::new(),
+        ended_by: "self".to_owned(),
+        error: Some(error.code().to_owned()),
+        message: Some(message),
+        suggestions: vec![error.hint()],
+    };
+    channel.tell(Work::Final(Box::new(end))).await?;
+    while channel.has_open() {
+        channel.news().await?;
+    }
+    Ok(())
+}
+
+impl Advice for StartError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Model(error) => error.code(),
+            Self::Provider { .. } => "unknown_provider",
+            Self::Store(error) => error.code(),
+            Self::Words
+            | Self::Unreadable { .. }
+            | Self::Spec(_)
+            | Self::NoAgent
+            | Self::Channel(_)
+            | Self::NoChannel(_) => "no_worker",
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::Model(error) => error.hint(),
+            Self::Provider { .. } => "name another model".to_owned(),
+            Self::Store(error) => error.hint(),
+            Self::Words
+            | Self::Unreadable { .. }
+            | Self::Spec(_)
+            | Self::NoAgent
+            | Self::Channel(_)
+            | Self::NoChannel(_) => "workers are started by their supervisors alone".to_owned(),
+        }
+    }
 }
 
 /// Reads the journal of the run in `dir`. Bytes that are no line are passed over, as every
