@@ -15,6 +15,8 @@ pub struct Limits {
     pub agent_runs_max: u32,
     /// How deep commands may start runs inside runs; a root has depth 0.
     pub command_depth_max: u32,
+    /// How deep agents may start agents; a root has depth 0. Deeper ones are a loop of models.
+    pub agent_depth_max: u32,
     /// Descendants that one root may start: a fan-out this wide is a loop.
     pub descendants_max: u32,
     /// Output kept per run, in bytes.
@@ -34,6 +36,7 @@ impl Default for Limits {
             store_runs_max: 1_024,
             agent_runs_max: 8,
             command_depth_max: 3,
+            agent_depth_max: 1,
             descendants_max: 50,
             output_bytes_max: 64 * MIB,
             grace_ms: 5_000,
@@ -387,3 +390,25 @@ pub const TURNS_LEFT_TOLD: u64 = 5;
 /// How often a worker looks at the runs that it waits for, in milliseconds, where nothing wakes
 /// it: the wake comes from their supervisors.
 pub const OWN_RUNS_LOOK_MS: u64 = 30_000;
+/// Id of a call, in bytes: a file name with it stays far below every file system's limit.
+pub const CALL_ID_BYTES_MAX: usize = 64;
+/// Calls of one run that run at once: each has a keeper, a pipe and a log.
+pub const CALLS_OPEN_MAX: usize = 32;
+/// Asks of one run that are open at once: more than a person answers.
+pub const ASKS_OPEN_MAX: usize = 32;
+/// What a supervisor reads of its worker in one turn, in bytes: signals and cancels come between.
+pub const WORKER_TURN_BYTES: usize = 256 << 10;
+/// What a worker may leave unread before it is read no more itself, in bytes.
+pub const WORKER_BEHIND_BYTES: usize = 64 << 10;
+/// What a worker may leave unread before it is replaced, in bytes.
+pub const WORKER_UNREAD_BYTES_MAX: usize = 1 << 20;
+/// What the workers of one run may tell for its journal, in bytes: 200 turns of 2 MiB and more.
+pub const WORKER_FACTS_BYTES_MAX: u64 = 512 << 20;
+/// How long a worker may take to leave once it has told how its work ended, in milliseconds.
+pub const WORKER_LEAVE_MS: u64 = 10_000;
+/// Pause before the second restart of a worker within its time, in milliseconds; each further
+/// one is twice as long.
+pub const WORKER_PAUSE_MS: u64 = 100;
+/// What an answer to an ask, or a text for a model, may have as one control message, in bytes:
+/// a text of [`SEND_BYTES_MAX`] whose every second character is escaped.
+pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;

@@ -286,7 +286,7 @@ pub enum Work {
     TodoSet(TodoSet),
     /// `history.compacted`.
     Compacted(Compacted),
-    /// `input`, once it was taken up by a turn.
+    /// `input`, which the supervisor writes.
     Input(Input),
     /// `final`.
     Final(Box<Final>),

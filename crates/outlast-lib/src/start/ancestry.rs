@@ -5,7 +5,8 @@
 
 use super::StartError;
 use crate::Store;
-use outlast_journal::{Request, RunId, Tier, names};
+use outlast_journal::agent::AgentSpec;
+use outlast_journal::{CommandLine, Request, RunId, Spec, Tier, limits, names};
 use outlast_supervisor::process;
 
 /// The run inside which another is started.
@@ -18,6 +19,8 @@ pub(super) struct Parent {
     pub(super) depth: u32,
     /// How far it is contained.
     pub(super) tier: Tier,
+    /// Agent runs in its chain, itself included.
+    pub(super) agents: u32,
 }
 
 /// Finds the run that this process is part of.
@@ -35,15 +38,45 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
             depth_max,
         });
     }
-    let tier = spec.as_ref().and_then(|spec| spec.containment.as_ref());
-    let tier = tier.map_or(Tier::FullAccess, |contained| contained.tier);
+    let agents = agents(store, spec.as_ref());
+    let agent_depth_max = store.limits().agent_depth_max;
+    if matches!(request.command, CommandLine::Agent(_)) && agents > agent_depth_max {
+        return Err(StartError::DepthExceeded {
+            depth: agents,
+            depth_max: agent_depth_max,
+        });
+    }
+    let tier = spec.as_ref().map_or(Tier::FullAccess, tier);
     let root = spec.and_then(|spec| spec.root).unwrap_or(id);
     Ok(Some(Parent {
         id,
         root,
         depth,
         tier,
+        agents,
     }))
+}
+
+/// Counts the agent runs from a run upwards.
+fn agents(store: &Store, first: Option<&Spec>) -> u32 {
+    let mut count = 0;
+    let mut next = first.cloned();
+    for _ in 0..limits::ANCESTORS_MAX {
+        let Some(spec) = next else { break };
+        count += u32::from(spec.agent.is_some());
+        next = spec.parent.and_then(|parent| store.spec(&parent).ok());
+    }
+    count
+}
+
+/// Returns what a run may do at most: of an agent run, its worker starts others, as is meant.
+fn tier(spec: &Spec) -> Tier {
+    let is_local = |agent: &AgentSpec| agent.request.is_local;
+    match &spec.containment {
+        Some(contained) => contained.tier,
+        None if spec.agent.as_deref().is_some_and(is_local) => Tier::ReadOnly,
+        None => Tier::FullAccess,
+    }
 }
 
 fn by_process(store: &Store) -> Option<RunId> {

@@ -65,6 +65,28 @@ pub enum StartError {
         /// The runs that hold them, with their labels.
         holders: Vec<(RunId, String)>,
     },
+    /// Every place for an agent run is held.
+    #[error("{}", agents_at_capacity(*places_max))]
+    AgentsAtCapacity {
+        /// How many places there are.
+        places_max: u32,
+        /// The runs that hold them, with their labels.
+        holders: Vec<(RunId, String)>,
+    },
+    /// An agent run is to work in a directory that is none.
+    #[error("`{}` is no directory to work in", path.display())]
+    NoDirectory {
+        /// The path.
+        path: PathBuf,
+        /// What the system said; absent when something else is there.
+        source: Option<io::Error>,
+    },
+    /// A check could not be run.
+    #[error("the check cannot be run: {why}")]
+    NoCheck {
+        /// Why not.
+        why: &'static str,
+    },
     /// Runs inside runs are too deep.
     #[error("the run would be {depth} deep and the limit is {depth_max}")]
     DepthExceeded {
@@ -158,7 +180,9 @@ impl Advice for StartError {
             Self::Store { .. } => "store_unwritable",
             Self::NoLocks { .. } => "store_no_locks",
             Self::NoRandom => "no_random",
-            Self::AtCapacity { .. } => "at_capacity",
+            Self::AtCapacity { .. } | Self::AgentsAtCapacity { .. } => "at_capacity",
+            Self::NoDirectory { .. } => "work_dir",
+            Self::NoCheck { .. } => "until_refused",
             Self::DepthExceeded { .. } => "depth_exceeded",
             Self::DescendantsExceeded { .. } => "descendants_exceeded",
             Self::KeyConflict { .. } => "idempotency_conflict",
@@ -184,7 +208,14 @@ impl Advice for StartError {
             Self::Store { .. } => "see `outlast doctor`".into(),
             Self::NoLocks { .. } => "put the store on a local file system".into(),
             Self::NoRandom => "try again".into(),
-            Self::AtCapacity { holders, .. } => capacity_hint(holders),
+            Self::AtCapacity { holders, .. } | Self::AgentsAtCapacity { holders, .. } => {
+                capacity_hint(holders)
+            }
+            Self::NoDirectory { .. } => start_hint("work_dir").into(),
+            Self::NoCheck { .. } => {
+                "leave the check away, or let the run use a shell: --sandbox edit, without --local"
+                    .into()
+            }
             Self::DepthExceeded { .. } | Self::DescendantsExceeded { .. } => {
                 "start it from outside, or wait for runs of this chain to end".into()
             }
@@ -213,6 +244,15 @@ fn at_capacity(session: Option<&str>, places_max: u32) -> String {
         Some(session) => format!("{runs} active in session `{session}`, which is the limit"),
         None => format!("{runs} active in the store, which is the limit"),
     }
+}
+
+fn agents_at_capacity(places_max: u32) -> String {
+    let runs = if places_max == 1 {
+        "1 agent run is"
+    } else {
+        &format!("{places_max} agent runs are")
+    };
+    format!("{runs} active in the store, which is the limit")
 }
 
 fn no_shell(pipefail: bool) -> &'static str {

@@ -2,13 +2,21 @@
 
 use super::{StartError, ancestry::Parent};
 use crate::Store;
-use outlast_journal::{Pool, Request, RunId, mask, names};
+use outlast_journal::{CommandLine, Pool, Request, RunId, mask, names};
 use outlast_supervisor::{lock, places};
 use std::fs::{self, File};
 use std::path::Path;
 
+/// The pool of all agent runs of a store.
+const AGENTS: &str = "agents";
+
 /// Returns the pools that a run takes a place of when it executes.
-pub(super) fn of(store: &Store, request: &Request, _parent: Option<&Parent>) -> Vec<Pool> {
+pub(super) fn of(store: &Store, request: &Request) -> Vec<Pool> {
+    let is_agent = matches!(request.command, CommandLine::Agent(_));
+    let agents = is_agent.then(|| Pool {
+        name: AGENTS.to_owned(),
+        places_max: store.limits().agent_runs_max,
+    });
     let session = request.session.as_deref().map(|session| Pool {
         name: session_pool(session),
         places_max: store.limits().session_runs_max,
@@ -17,7 +25,7 @@ pub(super) fn of(store: &Store, request: &Request, _parent: Option<&Parent>) -> 
         name: "store".to_owned(),
         places_max: store.limits().store_runs_max,
     };
-    session.into_iter().chain([whole]).collect()
+    agents.into_iter().chain(session).chain([whole]).collect()
 }
 
 /// Returns the pool of all live descendants of a root.
@@ -69,6 +77,12 @@ pub(super) fn at_capacity(store: &Store, request: &Request, pool: &Pool) -> Star
         let label = store.spec(&id).map(|spec| spec.label).unwrap_or_default();
         Some((id, label))
     });
+    if pool.name == AGENTS {
+        return StartError::AgentsAtCapacity {
+            places_max: pool.places_max,
+            holders: holders.collect(),
+        };
+    }
     StartError::AtCapacity {
         session: request.session.clone().filter(|_| pool.name != "store"),
         places_max: pool.places_max,
