@@ -9,6 +9,7 @@ mod claims;
 mod compact;
 mod decide;
 mod goal;
+pub mod hand;
 mod log;
 mod memory;
 pub mod message;
@@ -16,7 +17,7 @@ pub mod models;
 mod prompt;
 mod schema;
 mod stall;
-mod tools;
+pub mod tools;
 mod work;
 
 pub use schema::{SchemaError, check_schema};
@@ -30,12 +31,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use work::StartError;
 
-/// Returns the exit code of this process if it was started as a worker.
+/// Returns the exit code of this process if it was started as a worker, or as the hand of one.
 ///
 /// Call it early in `main`, beside `outlast_lib::init_supervisor`, and leave with the code that
 /// it gives. What a worker has to say it tells its supervisor; on standard output it
 /// writes the run's log.
 pub fn answer() -> Option<ExitCode> {
+    if let Some(code) = hand::answer() {
+        return Some(code);
+    }
     let mut words = std::env::args_os().skip(1);
     let first = words.next()?;
     (first == names::WORK).then(|| work(words.collect()))

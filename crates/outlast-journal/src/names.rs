@@ -14,6 +14,8 @@ pub const QUEUE: &str = "queue";
 pub const BIRTHS: &str = "births";
 /// The index, which can be deleted.
 pub const INDEX: &str = "index.sqlite";
+/// Notes about projects, which runs leave for later ones.
+pub const NOTES: &str = "notes.sqlite";
 /// Random bytes that key the hashes of secrets and requests.
 pub const STORE_KEY: &str = "key";
 /// What clients of the HTTP server must know.

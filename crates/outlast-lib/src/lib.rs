@@ -17,6 +17,7 @@ mod hear;
 mod index;
 mod list;
 mod matcher;
+mod notes;
 mod notices;
 mod output;
 mod read;
@@ -34,6 +35,7 @@ mod wait;
 
 pub use find::FindError;
 pub use list::{Counts, Damage, ListQuery, Listing};
+pub use notes::{Note, NoteError, Noted};
 pub use notices::NoticeScope;
 pub use outlast_journal::{
     CommandLine, Containment, Event, Gap, Git, Guarantee, Kind, LeftoverRecord, Leftovers,

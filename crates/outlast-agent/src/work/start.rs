@@ -168,8 +168,6 @@ fn surroundings(
     chain: &[RunId],
 ) -> Surroundings {
     let contained = spec.containment.as_ref();
-    let mut runs = vec![spec.id];
-    runs.extend(chain);
     Surroundings {
         workspace: PathBuf::from(&spec.cwd),
         project: spec.project.clone(),
@@ -177,7 +175,8 @@ fn surroundings(
         is_local: agent.request.is_local,
         asks: agent.request.asks,
         store: Arc::clone(store),
-        runs,
+        run: spec.id,
+        earlier: chain.to_vec(),
         has_sub_agents: agent.has_sub_agents,
     }
 }
