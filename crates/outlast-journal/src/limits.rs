@@ -437,6 +437,39 @@ pub const FINISHED_MAX: usize = 64;
 pub const COUNTS_PAUSE_MS: u64 = 250;
 /// Runs of a session that are listened to for its counts: each is a descriptor.
 pub const COUNTS_LISTENED_MAX: usize = 64;
+/// Malformed calls in a row that end an agent run: a model that cannot write one tries for ever.
+pub const MALFORMED_CALLS_MAX: u64 = 3;
+/// Equal failures of a goal's check in a row that end an agent run.
+pub const GOAL_EQUAL_FAILURES_MAX: u64 = 3;
+/// Times that a model is told that its answer does not keep the schema.
+pub const ANSWER_REPAIRS_MAX: u64 = 2;
+/// Times that a model is told that its message was cut.
+pub const ANSWER_CUTS_MAX: u64 = 2;
+/// A schema for answers, in bytes: what fits into a prompt beside the task.
+pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
+/// Schemas in one another.
+pub const SCHEMA_DEPTH_MAX: usize = 32;
+/// How deep an answer is held against its schema.
+pub const SCHEMA_ANSWER_DEPTH_MAX: usize = 64;
+/// Schemas that are held against parts of one answer: a second of work.
+pub const SCHEMA_STEPS_MAX: usize = 100_000;
+/// Faults of an answer that a model is told at once.
+pub const SCHEMA_FAULTS_MAX: usize = 8;
+/// Items of a list that are compared with one another.
+pub const SCHEMA_UNIQUE_MAX: usize = 1_000;
+/// Memory of one pattern of a schema, in bytes.
+pub const SCHEMA_PATTERN_BYTES_MAX: usize = 1 << 20;
+/// Part of a model's window, in percent, from which on the conversation is shortened.
+pub const COMPACT_PERCENT: u64 = 75;
+/// Part of a model's window, in percent, that the newest messages keep when it is shortened.
+pub const COMPACT_KEPT_PERCENT: u64 = 20;
+/// The summary of a shortened conversation, in tokens.
+pub const COMPACT_SUMMARY_TOKENS: u32 = 4_096;
+/// Turns left at which the model is told how many.
+pub const TURNS_LEFT_TOLD: u64 = 5;
+/// How often a worker looks at the runs that it waits for, in milliseconds, where nothing wakes
+/// it: the wake comes from their supervisors.
+pub const OWN_RUNS_LOOK_MS: u64 = 30_000;
 /// Id of a call, in bytes: a file name with it stays far below every file system's limit.
 pub const CALL_ID_BYTES_MAX: usize = 64;
 /// Calls of one run that run at once: each has a keeper, a pipe and a log.

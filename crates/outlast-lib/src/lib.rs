@@ -53,7 +53,7 @@ pub use store::{Access, OpenError, Store, network_name};
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
 pub use hear::{HearQuery, Heard};
-pub use outlast_supervisor::{init_supervisor, worker_channel};
+pub use outlast_supervisor::{clock, init_supervisor, worker_channel};
 pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
 pub use send::SendError;
 pub use start::{Begun, ContainError, StartError, project, surroundings};

@@ -216,6 +216,12 @@ pub struct Compacted {
     pub messages: Value,
     /// Messages that it replaces.
     pub replaced: u64,
+    /// Tokens that the summary took, which count against the budget.
+    #[serde(default)]
+    pub tokens: u64,
+    /// What it cost, in millionths of a US dollar; absent where there is no price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
 }
 
 /// How the work ended, told by the worker before it leaves.
