@@ -325,3 +325,12 @@ pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
 pub const POLL_BYTES: usize = 8 << 10;
 /// Events of one poll, in bytes, at most.
 pub const POLL_BYTES_MAX: usize = 16 << 10;
+/// One answer of a poll with a result and the default of events, in bytes: a host cuts at about
+/// 12,000 characters, unasked.
+pub const POLL_ANSWER_BYTES: usize = 11 << 10;
+/// Events of a poll whose result leaves no room for more, in bytes: one, cut.
+pub const POLL_BYTES_MIN: usize = 1 << 10;
+/// Runs that one agent run goes on with, one before the other: more is a loop.
+pub const RESUMES_MAX: usize = 64;
+/// The end of a journal that is read first for its newest events, in bytes.
+pub const EVENTS_BLOCK_BYTES: u64 = 256 << 10;

@@ -11,6 +11,7 @@
 struct Guide;
 
 mod cancel;
+mod events;
 mod find;
 mod follow;
 mod hear;
@@ -19,6 +20,7 @@ mod list;
 mod matcher;
 mod notices;
 mod output;
+mod poll;
 mod read;
 mod reindex;
 mod retention;
@@ -32,16 +34,20 @@ mod sweep;
 mod testing;
 mod wait;
 
+pub use events::EventPage;
 pub use find::FindError;
 pub use list::{Counts, Damage, ListQuery, Listing};
 pub use notices::NoticeScope;
+pub use outlast_journal::NeedsApproval;
+pub use outlast_journal::agent::document::Document;
 pub use outlast_journal::{
     CommandLine, Containment, Event, Gap, Git, Guarantee, Kind, LeftoverRecord, Leftovers,
     Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef, Record,
     Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
     Survives, Tier, Timestamp, error::Advice, limits, shortest_unique,
 };
-pub use read::{EventPage, ReadError};
+pub use poll::{PollQuery, Polled};
+pub use read::ReadError;
 pub use reindex::Reindexed;
 pub use retention::{GcError, GcQuery, GcReport, RemoveError};
 pub use store::{Access, OpenError, Store, network_name};
