@@ -18,6 +18,7 @@ pub mod policy;
 mod posture;
 mod record;
 mod request;
+mod signal;
 mod spec;
 mod state;
 pub mod text;
@@ -35,10 +36,10 @@ pub use limits::Limits;
 pub use peek::Peek;
 pub use posture::{Containment, Git, Guarantee, LimitBound, Network, Posture, Surroundings, Tier};
 pub use record::{
-    Event, LeftoverRecord, Live, OutputRecord, RUN_SCHEMA, Record, ShortRecord, label, signal_name,
-    signal_number,
+    Event, LeftoverRecord, Live, OutputRecord, RUN_SCHEMA, Record, ShortRecord, label,
 };
-pub use request::{Checked, CommandLine, Request, RequestError};
+pub use request::{Checked, CommandLine, Delegated, Request, RequestError};
+pub use signal::{signal_name, signal_number};
 pub use spec::{
     Kind, Leftovers, Lifetime, Origin, Pool, Queue, SecretMark, Shell, Spec, SpecError, Stdin,
     Survives,

@@ -43,6 +43,9 @@ impl Default for Limits {
     }
 }
 
+/// Agents above an agent run, a host that asks for a sub-agent among them: agents that start
+/// agents that start agents cost more than anybody has asked for.
+pub const AGENT_DEPTH_MAX: u32 = 1;
 /// Longest time limit, in milliseconds: 30 days; longer ones are clamped and said.
 pub const TIMEOUT_MS_MAX: u64 = 30 * 24 * 3_600 * 1_000;
 /// Longest grace, in milliseconds: an hour is longer than any orderly stop.
@@ -334,3 +337,32 @@ pub const POLL_BYTES_MIN: usize = 1 << 10;
 pub const RESUMES_MAX: usize = 64;
 /// The end of a journal that is read first for its newest events, in bytes.
 pub const EVENTS_BLOCK_BYTES: u64 = 256 << 10;
+/// How long a connection to a model's server may take, in milliseconds.
+pub const MODEL_CONNECT_MS: u64 = 10_000;
+/// How long the head of a model's answer may take, in milliseconds: a local server loads the
+/// model and reads the conversation before it.
+pub const MODEL_HEADERS_MS: u64 = 300_000;
+/// How long a model's answer may pause, in milliseconds: some reason for minutes without a word.
+pub const MODEL_STALL_MS: u64 = 300_000;
+/// How long one answer of a model may take, in milliseconds: an hour, whatever it sends.
+pub const MODEL_ANSWER_MS: u64 = 3_600_000;
+/// Attempts at one turn of a model: with their pauses about three minutes.
+pub const MODEL_ATTEMPTS_MAX: u32 = 12;
+/// Time from the first attempt at a turn to the beginning of the last, in milliseconds.
+pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
+/// Pause after the first failed attempt, in milliseconds; each further one is twice as long.
+pub const MODEL_PAUSE_MS: u64 = 500;
+/// Longest pause between attempts that the provider does not ask for, in milliseconds.
+pub const MODEL_PAUSE_MS_MAX: u64 = 30_000;
+/// What of a provider's words is shown, in characters.
+pub const MODEL_WORDS_CHARS: usize = 300;
+/// What is kept of arguments that are no object, in characters: enough to see what went wrong.
+pub const MALFORMED_ARGUMENTS_CHARS: usize = 4_000;
+/// How long a server may take to list its models, in milliseconds, before it is believed.
+pub const MODEL_LIST_MS: u64 = 2_000;
+/// How long a server of this machine may take to answer a look for it, in milliseconds.
+pub const MODEL_LOOK_MS: u64 = 500;
+/// A list of models, in bytes: providers with hundreds of models stay below.
+pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
+/// Models that a refusal names.
+pub const MODELS_NAMED_MAX: usize = 8;

@@ -2,7 +2,7 @@
 
 use crate::{
     Failure, Gap, Kind, Lifetime, Line, Origin, Posture, RunId, Seq, Shell, Spec, State, Status,
-    Survives, Timestamp, Usage, approval::NeedsApproval, limits, text,
+    Survives, Timestamp, Usage, approval::NeedsApproval, limits, signal_number, text,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,7 +67,7 @@ pub struct Record {
     pub kind: Kind,
     /// Label.
     pub label: String,
-    /// What was asked for.
+    /// What was asked for, of an agent its task.
     pub command: String,
     /// Directory that it belongs to.
     pub project: String,
@@ -130,6 +130,9 @@ pub struct Record {
     pub posture: Posture,
     /// Who started it.
     pub origin: Origin,
+    /// Session that a sub-agent has in its own program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<String>,
     /// What it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -187,6 +190,9 @@ pub struct ShortRecord {
     /// One line about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// Session that a sub-agent has in its own program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<String>,
     /// Awake time since exec, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ms: Option<u64>,
@@ -255,6 +261,7 @@ impl Record {
             unkillable: end.map(|end| end.unkillable.clone()).unwrap_or_default(),
             posture: posture(spec, state),
             origin: spec.origin.clone(),
+            child_session_id: spec.child_session_id.clone(),
             usage: end.and_then(|end| end.usage),
             timeout_secs: spec.timeout_ms.map(seconds),
             deadline: spec.deadline,
@@ -278,6 +285,7 @@ impl Record {
             updated: self.updated,
             exit_code: self.exit_code,
             summary: self.summary.clone(),
+            child_session_id: self.child_session_id.clone(),
             elapsed_ms: self.elapsed_ms,
             needs_approval: self.needs_approval.clone(),
         }
@@ -354,60 +362,6 @@ fn exit_rule(spec: &Spec) -> String {
         Some(_) => "shell",
     };
     rule.to_owned()
-}
-
-/// Signals by name without SIG, as Linux numbers them.
-const SIGNALS: [(&str, u8); 29] = [
-    ("HUP", 1),
-    ("INT", 2),
-    ("QUIT", 3),
-    ("ILL", 4),
-    ("TRAP", 5),
-    ("ABRT", 6),
-    ("BUS", 7),
-    ("FPE", 8),
-    ("KILL", 9),
-    ("USR1", 10),
-    ("SEGV", 11),
-    ("USR2", 12),
-    ("PIPE", 13),
-    ("ALRM", 14),
-    ("TERM", 15),
-    ("STKFLT", 16),
-    ("CHLD", 17),
-    ("CONT", 18),
-    ("STOP", 19),
-    ("TSTP", 20),
-    ("TTIN", 21),
-    ("TTOU", 22),
-    ("URG", 23),
-    ("XCPU", 24),
-    ("XFSZ", 25),
-    ("VTALRM", 26),
-    ("IO", 29),
-    ("PWR", 30),
-    ("SYS", 31),
-];
-
-/// Returns the number of a signal from its name, with or without SIG, or from its number.
-pub fn signal_number(name: &str) -> Option<u8> {
-    let upper = name.to_ascii_uppercase();
-    let short = upper.strip_prefix("SIG").unwrap_or(&upper);
-    let known = SIGNALS.iter().find(|(known, _)| *known == short);
-    known.map(|(_, number)| *number).or_else(|| {
-        short
-            .parse()
-            .ok()
-            .filter(|number| (1..=64).contains(number))
-    })
-}
-
-/// Returns the name of a signal without SIG; a real-time signal is named by its number.
-pub fn signal_name(number: i32) -> String {
-    SIGNALS
-        .iter()
-        .find(|(_, known)| i32::from(*known) == number)
-        .map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
 }
 
 /// One event as readers see it.

@@ -41,9 +41,9 @@ pub use notices::NoticeScope;
 pub use outlast_journal::NeedsApproval;
 pub use outlast_journal::agent::document::Document;
 pub use outlast_journal::{
-    CommandLine, Containment, Event, Gap, Git, Guarantee, Kind, LeftoverRecord, Leftovers,
-    Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef, Record,
-    Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
+    CommandLine, Containment, Delegated, Event, Gap, Git, Guarantee, Kind, LeftoverRecord,
+    Leftovers, Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef,
+    Record, Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
     Survives, Tier, Timestamp, error::Advice, limits, shortest_unique,
 };
 pub use poll::{PollQuery, Polled};

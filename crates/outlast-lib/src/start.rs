@@ -19,16 +19,14 @@ pub use error::StartError;
 use crate::{Access, Store};
 use ancestry::Parent;
 use birth::Birth;
-use keys::Look;
-use outlast_journal::agent::{AgentRequest, ModelChoice};
+use keys::{Key, Look};
 use outlast_journal::control::Answer;
 use outlast_journal::{
-    Checked, CommandLine, Containment, Failure, Lifetime, Request, RunId, SecretMark, Spec, Status,
-    Surroundings, Survives, limits, mask, mask::Masker, names, text,
+    Checked, CommandLine, Failure, Kind, Lifetime, Request, RunId, SecretMark, Spec, Status,
+    Survives, limits, mask, mask::Masker, names, text,
 };
 use outlast_supervisor::launch::{LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio};
-use serde_json::json;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -144,6 +142,7 @@ impl Store {
         let environment = environment::build(request);
         let parent = ancestry::find(self, request)?;
         containment::check_parent(request, parent.as_ref())?;
+        let agents_above = ancestry::agents_above(request, parent.as_ref())?;
         let mut birth = Birth::begin(self)?;
         // Before the places: a start that loses the key is to find the run that has it, not
         // to be refused since that run holds the last place.
@@ -158,6 +157,7 @@ impl Store {
         let bound = Bound {
             environment: &environment,
             parent: parent.as_ref(),
+            agents_above,
         };
         let made = self.make(request, checked, key, &bound, &mut birth);
         let shown = made.and_then(|spec| birth.show(self).map(|()| spec));
@@ -181,8 +181,9 @@ impl Store {
         let Bound {
             environment,
             parent,
+            agents_above,
         } = bound;
-        let pools = pools::of(self, request, *parent);
+        let pools = pools::of(self, request);
         birth.take_places(self, request, checked, &pools, *parent)?;
         fault::point("placed");
         let argv = Self::words(request, environment, birth)?;
@@ -198,6 +199,7 @@ impl Store {
             parent: parent.map(|parent| parent.id),
             root: parent.map(|parent| parent.root),
             depth: parent.map_or(0, |parent| parent.depth + 1),
+            agents_above: *agents_above,
             pools,
             queue: birth.queue.clone(),
             env_names: environment::names(environment),
@@ -298,55 +300,6 @@ impl Store {
         })
     }
 
-    fn key_of(&self, key: &str, request: &Request, checked: &Checked) -> Result<Key, StartError> {
-        let store_key = self
-            .key()
-            .map_err(|error| StartError::store("the store's key", Some(error)))?;
-        let (kind, words, login, pipefail) = match &request.command {
-            CommandLine::Direct(words) => ("direct", words.clone(), false, false),
-            CommandLine::Shell {
-                text,
-                login,
-                pipefail,
-            } => ("shell", vec![text.clone()], *login, *pipefail),
-            CommandLine::Agent(agent) => {
-                // Another model than that of the first request would not be another request.
-                let asked = AgentRequest {
-                    model: ModelChoice::default(),
-                    ..(**agent).clone()
-                };
-                ("agent", vec![json!(asked).to_string()], false, false)
-            }
-        };
-        let mut canonical = json!([
-            [kind, words, login, pipefail],
-            request.cwd.to_string_lossy(),
-            request.env_set,
-            request.session,
-            request.label,
-            checked.timeout_ms,
-            request.deadline,
-            checked.grace_ms,
-            checked.stop_signal,
-            request.stop_command,
-            checked.output_bytes_max,
-            request.leftovers,
-            request.lifetime,
-            request.stdin,
-            checked.idle_ttl_ms,
-        ]);
-        if let (Some(contained), Some(parts)) = (&request.containment, canonical.as_array_mut()) {
-            parts.push(json!(Containment {
-                surroundings: Surroundings::default(),
-                ..contained.clone()
-            }));
-        }
-        Ok(Key {
-            name: mask::keyed_hash(&store_key, key.as_bytes()),
-            request_hash: mask::keyed_hash(&store_key, canonical.to_string().as_bytes()),
-        })
-    }
-
     fn secrets(
         &self,
         request: &Request,
@@ -410,25 +363,25 @@ struct Shown {
     label: String,
 }
 
-/// The names that an idempotency key goes by on disk.
-struct Key {
-    name: String,
-    request_hash: String,
-}
-
 /// What a run gets from its caller's surroundings.
 struct Bound<'a> {
     environment: &'a [(OsString, OsString)],
     parent: Option<&'a Parent>,
+    agents_above: u32,
 }
 
 /// Returns what of a spec follows from the request alone.
 fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
     let cwd = containment::cwd(request);
+    let delegated = request.delegated.as_ref();
     Spec {
         v: outlast_journal::FORMAT_VERSION,
         id: birth.id,
-        kind: outlast_journal::Kind::Command,
+        kind: if delegated.is_some() {
+            Kind::Agent
+        } else {
+            Kind::Command
+        },
         created: birth.created,
         argv: Vec::new(),
         command: String::new(),
@@ -441,6 +394,9 @@ fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
         parent: None,
         root: None,
         depth: 0,
+        agents_above: 0,
+        child_session_id: delegated.and_then(|delegated| delegated.child_session_id.clone()),
+        model: delegated.and_then(|delegated| delegated.model.clone()),
         timeout_ms: checked.timeout_ms,
         deadline: request.deadline,
         idle_ttl_ms: checked.idle_ttl_ms,

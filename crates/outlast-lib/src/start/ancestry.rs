@@ -5,7 +5,7 @@
 
 use super::StartError;
 use crate::Store;
-use outlast_journal::{Request, RunId, Tier, names};
+use outlast_journal::{Kind, Request, RunId, Tier, limits, names};
 use outlast_supervisor::process;
 
 /// The run inside which another is started.
@@ -16,8 +16,28 @@ pub(super) struct Parent {
     pub(super) root: RunId,
     /// Runs between it and the root.
     pub(super) depth: u32,
+    /// Agents above what is started in it, itself among them.
+    pub(super) agents: u32,
     /// How far it is contained.
     pub(super) tier: Tier,
+}
+
+/// Returns how many agents stand above the run that is asked for.
+///
+/// A host that asks for a sub-agent is an agent, also where it is no run.
+pub(super) fn agents_above(request: &Request, parent: Option<&Parent>) -> Result<u32, StartError> {
+    let above = parent.map_or(0, |parent| parent.agents);
+    if request.delegated.is_none() {
+        return Ok(above);
+    }
+    let above = above.max(1);
+    if above > limits::AGENT_DEPTH_MAX {
+        return Err(StartError::DepthExceeded {
+            depth: above,
+            depth_max: limits::AGENT_DEPTH_MAX,
+        });
+    }
+    Ok(above)
 }
 
 /// Finds the run that this process is part of.
@@ -35,6 +55,9 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
             depth_max,
         });
     }
+    let agents = spec.as_ref().map_or(0, |spec| {
+        spec.agents_above + u32::from(spec.kind == Kind::Agent)
+    });
     let tier = spec.as_ref().and_then(|spec| spec.containment.as_ref());
     let tier = tier.map_or(Tier::FullAccess, |contained| contained.tier);
     let root = spec.and_then(|spec| spec.root).unwrap_or(id);
@@ -42,6 +65,7 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
         id,
         root,
         depth,
+        agents,
         tier,
     }))
 }

@@ -56,10 +56,12 @@ pub enum StartError {
     #[error("the system gave no random bytes")]
     NoRandom,
     /// Every place is held.
-    #[error("{}", at_capacity(session.as_deref(), *places_max))]
+    #[error("{}", at_capacity(session.as_deref(), *of_agents, *places_max))]
     AtCapacity {
         /// The session whose places are held; the whole store's when absent.
         session: Option<String>,
+        /// Whether they are the places of agent runs.
+        of_agents: bool,
         /// How many places there are.
         places_max: u32,
         /// The runs that hold them, with their labels.
@@ -203,11 +205,12 @@ impl Advice for StartError {
     }
 }
 
-fn at_capacity(session: Option<&str>, places_max: u32) -> String {
+fn at_capacity(session: Option<&str>, of_agents: bool, places_max: u32) -> String {
+    let what = if of_agents { "agent run" } else { "run" };
     let runs = if places_max == 1 {
-        "1 run is"
+        format!("1 {what} is")
     } else {
-        &format!("{places_max} runs are")
+        format!("{places_max} {what}s are")
     };
     match session {
         Some(session) => format!("{runs} active in session `{session}`, which is the limit"),

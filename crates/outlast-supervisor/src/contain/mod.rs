@@ -5,6 +5,7 @@
 
 mod alone;
 mod bwrap;
+mod calls;
 mod cgroup;
 mod check;
 mod engine;

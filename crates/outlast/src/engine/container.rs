@@ -3,6 +3,7 @@
 //! Plain data in, plain data out.
 
 use super::connect::Found;
+use super::filter::Filter;
 use super::refusal::Refusal;
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, HostConfig, HostConfigLogConfig, Mount,
@@ -45,6 +46,8 @@ pub(super) struct Asked<'a> {
     pub(super) pinned: &'a [(String, bool)],
     /// User and group of the caller.
     pub(super) ids: (u32, u32),
+    /// The system calls that the command does without, in the OCI's form.
+    pub(super) filter: &'a Filter,
 }
 
 impl Asked<'_> {
@@ -149,7 +152,10 @@ impl Asked<'_> {
             network_mode: Some(network(&asked.network).to_owned()),
             readonly_rootfs: Some(true),
             cap_drop: Some(vec!["ALL".to_owned()]),
-            security_opt: Some(vec![NO_NEW_PRIVILEGES.to_owned()]),
+            security_opt: Some(vec![
+                NO_NEW_PRIVILEGES.to_owned(),
+                self.filter.option(found.program),
+            ]),
             ipc_mode: Some("private".to_owned()),
             userns_mode: keeps_ids.then(|| "keep-id".to_owned()),
             // The command is to end by a signal as anywhere; process 1 does not.
@@ -218,6 +224,8 @@ impl Asked<'_> {
         };
         let is_dropped =
             has(&host.cap_drop, "ALL") || DEFAULT_CAPABILITIES.iter().all(|one| is_gone(one));
+        let mut options = host.security_opt.iter().flatten();
+        let is_filtered = options.any(|option| self.filter.is_in(option));
         let is_bare = host.privileged != Some(true)
             && host.cap_add.as_ref().is_none_or(Vec::is_empty)
             && host.devices.as_ref().is_none_or(Vec::is_empty);
@@ -240,6 +248,7 @@ impl Asked<'_> {
                 "no bound on new privileges",
                 has(&host.security_opt, NO_NEW_PRIVILEGES),
             ),
+            ("another filter of system calls", is_filtered),
             ("no processes of its own", own(&host.pid_mode)),
             ("no memory of its own to share", own(&host.ipc_mode)),
             (

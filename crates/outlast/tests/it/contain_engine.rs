@@ -4,7 +4,8 @@
 //! line says so.
 
 use crate::case_ground::write;
-use crate::contain_engine_ground::{Ground, IMAGE, SOON};
+use crate::contain_engine_daemon::{IMAGE, SOON};
+use crate::contain_engine_ground::Ground;
 use outlast_testkit::{capture, eventually, invariants};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
