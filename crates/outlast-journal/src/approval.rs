@@ -1,6 +1,6 @@
 //! What a reader is told of an ask that is open.
 
-use crate::{OpenAsk, Timestamp};
+use crate::{OpenAsk, Timestamp, limits, text};
 use serde::{Deserialize, Serialize};
 
 /// An ask that holds an agent run up until somebody answers it, or it expires.
@@ -41,5 +41,13 @@ impl NeedsApproval {
             expires: first.asked.expires,
             more: others.len() as u64,
         })
+    }
+
+    /// Returns the same for a list, with a question of one line.
+    pub(crate) fn short(&self) -> Self {
+        Self {
+            question: text::first_line_label(&self.question, limits::LABEL_GIVEN_CHARS),
+            ..self.clone()
+        }
     }
 }

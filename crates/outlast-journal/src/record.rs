@@ -287,7 +287,7 @@ impl Record {
             summary: self.summary.clone(),
             child_session_id: self.child_session_id.clone(),
             elapsed_ms: self.elapsed_ms,
-            needs_approval: self.needs_approval.clone(),
+            needs_approval: self.needs_approval.as_ref().map(NeedsApproval::short),
         }
     }
 
@@ -304,7 +304,7 @@ impl Record {
     }
 
     fn failed_code(&self) -> u8 {
-        if let Some(code) = self.exit_code {
+        if let Some(code) = self.exit_code.filter(|code| *code != 0) {
             return u8::try_from(code & 0xff).unwrap_or(1);
         }
         if let Some(signal) = &self.signal {
