@@ -3,7 +3,7 @@
 mod attend;
 
 use crate::{
-    agents::Asked,
+    agents::{self, Asked},
     cli::{DoArguments, ResumeArguments, Watch},
     config::Config,
     failure::{Failure, Stop, exit},
@@ -14,7 +14,6 @@ use crate::{
     verbs::run::{cwd, interrupt, start_failure, stdin_text},
 };
 use attend::Attend;
-use outlast_agent::schema;
 use outlast_journal::agent::document::Sandbox;
 use outlast_lib::{
     Begun, CommandLine, Containment, Document, Kind, Network, Origin, Posture, Record, Request,
@@ -148,16 +147,20 @@ fn told(
 ) -> Result<u8, Stop> {
     let failure = match outcome {
         Err(Stop::Failure(failure)) if watch.json => failure,
-        other => return other.map_err(|stop| if watch.wait { stop.beside_a_run() } else { stop }),
+        other => {
+            return other.map_err(|stop| {
+                if watch.wait {
+                    stop.beside_a_run()
+                } else {
+                    stop
+                }
+            });
+        }
     };
     let root = env::current_dir().unwrap_or_default();
     let sandbox = Sandbox::of_posture(&posture, &root.to_string_lossy());
-    let mut document = Document::unfinished(
-        failure.code(),
-        &failure.sentence(),
-        failure.hint(),
-        sandbox,
-    );
+    let mut document =
+        Document::unfinished(failure.code(), &failure.sentence(), failure.hint(), sandbox);
     document.run_id = failure.run();
     surface.screen.print_json(&document)?;
     Ok(failure.exit())
@@ -203,10 +206,7 @@ fn tier(arguments: &DoArguments) -> Tier {
 }
 
 /// Returns what is to contain the calls; none where the run is local or has the host.
-fn containment(
-    arguments: &DoArguments,
-    config: &Config,
-) -> Result<Option<Containment>, Failure> {
+fn containment(arguments: &DoArguments, config: &Config) -> Result<Option<Containment>, Failure> {
     if arguments.local {
         return Ok(None);
     }
@@ -235,9 +235,8 @@ fn containment(
 ///
 /// Fails when the file cannot be read, is no JSON, or no schema that an answer can be held to.
 fn read_schema(path: &Path) -> Result<Value, Failure> {
-    let refused = |message: String, hint: &str| {
-        Failure::plain("schema_invalid", message, hint, exit::USAGE)
-    };
+    let refused =
+        |message: String, hint: &str| Failure::plain("schema_invalid", message, hint, exit::USAGE);
     let shown = path.display();
     let most = limits::SCHEMA_BYTES_MAX;
     let mut bytes = Vec::new();
@@ -254,10 +253,8 @@ fn read_schema(path: &Path) -> Result<Value, Failure> {
         let message = format!("the schema `{shown}` is no JSON: {error}");
         refused(message, "give a file with a JSON Schema")
     })?;
-    match schema::check(&schema) {
-        Ok(()) => Ok(schema),
-        Err(error) => Err(Failure::new(&error, exit::USAGE)),
-    }
+    agents::check_schema(&schema)?;
+    Ok(schema)
 }
 
 fn go_on(surface: &Surface, arguments: ResumeArguments) -> Result<Started, Stop> {
@@ -268,7 +265,7 @@ fn go_on(surface: &Surface, arguments: ResumeArguments) -> Result<Started, Stop>
     let spec = spec.map_err(|error| read_failure(&error))?;
     let mut agent = resumable(&record, &spec)?;
     if let Some(name) = &arguments.model {
-        agent.model = crate::agents::choose(Some(name), &config)?;
+        agent.model = agents::choose(Some(name), &config)?;
     }
     agent.turns_max = arguments.max_turns.or(agent.turns_max);
     agent.resumes = Some(record.id);
@@ -278,7 +275,11 @@ fn go_on(surface: &Surface, arguments: ResumeArguments) -> Result<Started, Stop>
         label: Some(record.label.clone()),
         session: spec.session.clone(),
         idempotency_key: Some(format!("resume/{}", record.id)),
-        ..request(surface, CommandLine::Agent(Box::new(agent)), spec.cwd.clone().into())
+        ..request(
+            surface,
+            CommandLine::Agent(Box::new(agent)),
+            spec.cwd.clone().into(),
+        )
     };
     drop(store);
     start(surface, &request, arguments.watch)
@@ -290,9 +291,8 @@ fn resumable(
     spec: &Spec,
 ) -> Result<outlast_journal::agent::AgentRequest, Failure> {
     let id = record.id;
-    let refused = |fact: String, hint: &str| {
-        Err(Failure::plain("not_resumable", fact, hint, exit::ERROR))
-    };
+    let refused =
+        |fact: String, hint: &str| Err(Failure::plain("not_resumable", fact, hint, exit::ERROR));
     let Some(agent) = spec.agent.as_deref() else {
         let kind = match record.kind {
             Kind::Command => "command",

@@ -93,6 +93,9 @@ pub(crate) fn answer(
 }
 
 fn answer_failure(error: &AnswerError) -> Failure {
-    let is_none = matches!(error, AnswerError::Read(outlast_lib::ReadError::NotFound { .. }));
+    let is_none = matches!(
+        error,
+        AnswerError::Read(outlast_lib::ReadError::NotFound { .. })
+    );
     Failure::new(error, if is_none { exit::NO_RUN } else { exit::ERROR })
 }

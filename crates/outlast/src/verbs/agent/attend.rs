@@ -154,7 +154,10 @@ impl Attend<'_> {
             talk(&format!("note: no receipt shows what it claims: {claim}"));
         }
         for call in &document.unknown_outcomes {
-            talk(&format!("note: nobody knows how this ended: {}", call.brief));
+            talk(&format!(
+                "note: nobody knows how this ended: {}",
+                call.brief
+            ));
         }
         if let Some(left) = left_behind(record, &self.short_id()) {
             talk(&format!("note: {left}"));
