@@ -393,6 +393,15 @@ pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
 pub const POLL_BYTES: usize = 8 << 10;
 /// Events of one poll, in bytes, at most.
 pub const POLL_BYTES_MAX: usize = 16 << 10;
+/// One answer of a poll with a result and the default of events, in bytes: a host cuts at about
+/// 12,000 characters, unasked.
+pub const POLL_ANSWER_BYTES: usize = 11 << 10;
+/// Events of a poll whose result leaves no room for more, in bytes: one, cut.
+pub const POLL_BYTES_MIN: usize = 1 << 10;
+/// Runs that one agent run goes on with, one before the other: more is a loop.
+pub const RESUMES_MAX: usize = 64;
+/// The end of a journal that is read first for its newest events, in bytes.
+pub const EVENTS_BLOCK_BYTES: u64 = 256 << 10;
 /// How long a connection to a model's server may take, in milliseconds.
 pub const MODEL_CONNECT_MS: u64 = 10_000;
 /// How long the head of a model's answer may take, in milliseconds: a local server loads the
@@ -492,3 +501,9 @@ pub const WORKER_PAUSE_MS: u64 = 100;
 /// What an answer to an ask, or a text for a model, may have as one control message, in bytes:
 /// a text of [`SEND_BYTES_MAX`] whose every second character is escaped.
 pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;
+/// The JSON Schema of a final answer, in bytes: a model must read it.
+pub const SCHEMA_BYTES_MAX: u64 = 64 << 10;
+/// Names in the chain of agents that led to a run; of a longer one the newest stay.
+pub const ANCESTRY_MAX: usize = 16;
+/// One name in such a chain, in characters.
+pub const ANCESTOR_CHARS: usize = 60;

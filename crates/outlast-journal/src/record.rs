@@ -1,27 +1,11 @@
 //! What callers see of a run: the record, its short form, and its events.
 
 use crate::{
-    Failure, Kind, Lifetime, Line, Origin, Posture, RunId, Seq, Shell, Spec, State, Status,
-    Survives, Timestamp, Usage, limits, signal_number, text,
+    Failure, Gap, Kind, Lifetime, Line, Origin, Posture, RunId, Seq, Shell, Spec, State, Status,
+    Survives, Timestamp, Usage, approval::NeedsApproval, limits, signal_number, text,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// Bytes of an output log that are not kept: `from` up to, not with, `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gap {
-    /// First byte that is gone.
-    pub from: u64,
-    /// First byte after it that is kept.
-    pub to: u64,
-}
-
-impl Gap {
-    /// Returns how many bytes are gone.
-    pub fn bytes(self) -> u64 {
-        self.to.saturating_sub(self.from)
-    }
-}
 
 /// What a reader saw beside spec and journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -115,6 +99,9 @@ pub struct Record {
     /// One line about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// What somebody must say before an agent run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_approval: Option<NeedsApproval>,
     /// When it was born.
     pub created: Timestamp,
     /// When its command was executed.
@@ -209,6 +196,9 @@ pub struct ShortRecord {
     /// Awake time since exec, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ms: Option<u64>,
+    /// What somebody must say before an agent run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_approval: Option<NeedsApproval>,
 }
 
 /// The schema name of [`Record`].
@@ -259,6 +249,7 @@ impl Record {
             ended_by: end.map(|end| end.ended_by.clone()),
             failure: end.and_then(|end| end.failure.clone()),
             summary,
+            needs_approval: NeedsApproval::of(&state.asks),
             created: spec.created,
             started: state.started_at,
             updated,
@@ -296,6 +287,7 @@ impl Record {
             summary: self.summary.clone(),
             child_session_id: self.child_session_id.clone(),
             elapsed_ms: self.elapsed_ms,
+            needs_approval: self.needs_approval.as_ref().map(NeedsApproval::short),
         }
     }
 
@@ -312,7 +304,7 @@ impl Record {
     }
 
     fn failed_code(&self) -> u8 {
-        if let Some(code) = self.exit_code {
+        if let Some(code) = self.exit_code.filter(|code| *code != 0) {
             return u8::try_from(code & 0xff).unwrap_or(1);
         }
         if let Some(signal) = &self.signal {
@@ -409,40 +401,6 @@ pub fn label(given: Option<&str>, command: &str) -> String {
     match given.map(str::trim).filter(|given| !given.is_empty()) {
         Some(given) => text::first_line_label(given, limits::LABEL_GIVEN_CHARS),
         None => text::first_line_label(command, limits::LABEL_CHARS),
-    }
-}
-
-impl Gap {
-    /// Bytes of a gap file: one line of fixed length, so that a write replaces it whole.
-    pub const FILE_BYTES: usize = 96;
-
-    /// Returns the gap as the content of its file.
-    pub fn to_file(self) -> [u8; Self::FILE_BYTES] {
-        let sum = self.from.wrapping_add(self.to);
-        let text = format!(
-            "{{\"v\":1,\"from\":{},\"to\":{},\"sum\":{sum}}}",
-            self.from, self.to
-        );
-        let mut file = [b' '; Self::FILE_BYTES];
-        file[..text.len()].copy_from_slice(text.as_bytes());
-        file[Self::FILE_BYTES - 1] = b'\n';
-        file
-    }
-
-    /// Reads the content of a gap file; `None` when it is empty or half written.
-    pub fn from_file(bytes: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct OnDisk {
-            from: u64,
-            to: u64,
-            sum: u64,
-        }
-        let gap: OnDisk = serde_json::from_slice(bytes).ok()?;
-        let is_whole = gap.from.wrapping_add(gap.to) == gap.sum && gap.from <= gap.to;
-        is_whole.then_some(Self {
-            from: gap.from,
-            to: gap.to,
-        })
     }
 }
 

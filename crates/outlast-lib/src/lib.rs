@@ -13,6 +13,9 @@ struct Guide;
 pub mod background;
 mod cancel;
 mod containers;
+mod answer;
+mod cancel;
+mod events;
 mod find;
 mod follow;
 mod hear;
@@ -22,6 +25,7 @@ mod matcher;
 mod notes;
 mod notices;
 mod output;
+mod poll;
 mod read;
 mod reindex;
 mod retention;
@@ -35,21 +39,26 @@ mod sweep;
 mod testing;
 mod wait;
 
+pub use events::EventPage;
 pub use find::FindError;
 pub use list::{Counts, Damage, ListQuery, Listing};
 pub use notes::{Note, NoteError, Noted};
 pub use notices::NoticeScope;
+pub use outlast_journal::NeedsApproval;
+pub use outlast_journal::agent::document::Document;
 pub use outlast_journal::{
     CommandLine, Containment, Delegated, Event, Gap, Git, Guarantee, Kind, LeftoverRecord,
     Leftovers, Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef,
     Record, Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
     Survives, Tier, Timestamp, error::Advice, limits, shortest_unique,
 };
-pub use read::{EventPage, ReadError};
+pub use poll::{PollQuery, Polled};
+pub use read::ReadError;
 pub use reindex::Reindexed;
 pub use retention::{GcError, GcQuery, GcReport, RemoveError};
 pub use store::{Access, OpenError, Store, network_name};
 
+pub use answer::AnswerError;
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
 pub use hear::{HearQuery, Heard};

@@ -68,10 +68,12 @@ pub struct Document {
     /// What the turns cost in US dollars; absent where a turn has no price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Who or what ended it.
-    pub ended_by: String,
-    /// The run.
-    pub run_id: RunId,
+    /// Who or what ended it; absent where nothing has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
+    /// The run, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
 }
 
 /// What really ran.
@@ -158,20 +160,25 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Returns what holds for the calls of the run of `spec`, whose posture is `posture`.
-    pub fn of(spec: &Spec, posture: &Posture) -> Self {
-        let mut sandbox = Self {
+    /// Returns what this posture says, which was bound for a run in `root`, or only asked for.
+    pub fn of_posture(posture: &Posture, root: &str) -> Self {
+        Self {
             mode: posture.mode.clone(),
             image: posture.image.clone(),
             network: posture.network.clone(),
             tier: posture.tier.clone(),
-            root: posture.root.clone().or_else(|| Some(spec.cwd.clone())),
+            root: posture.root.clone().or_else(|| Some(root.to_owned())),
             mount: posture.mount.clone().or_else(|| Some("rw".to_owned())),
             fallback_notice: posture.fallback_notice.clone(),
             backend: posture.backend.clone(),
             guarantees: posture.guarantees.clone(),
             missing: posture.missing.clone(),
-        };
+        }
+    }
+
+    /// Returns what holds for the calls of the run of `spec`, whose posture is `posture`.
+    pub fn of(spec: &Spec, posture: &Posture) -> Self {
+        let mut sandbox = Self::of_posture(posture, &spec.cwd);
         let agent = spec.agent.as_deref();
         if agent.is_some_and(|agent| agent.request.is_local) {
             // Nothing is bound and nothing needs to be: the worker reads, and runs no process.
@@ -230,10 +237,38 @@ impl Document {
             unknown_outcomes: report.unknown.iter().map(unknown).collect(),
             usage: usage(&report),
             cost_usd: report.cost_usd(),
-            ended_by: end.ended_by.clone(),
-            run_id: spec.id,
+            ended_by: Some(end.ended_by.clone()),
+            run_id: Some(spec.id),
             resumed: report.resumed,
         })
+    }
+
+    /// Returns the document of what did not come to an end here: a start that was refused, or a
+    /// wait that ended before its run.
+    pub fn unfinished(error: &str, message: &str, suggestion: &str, sandbox: Sandbox) -> Self {
+        Self {
+            schema: DOCUMENT_SCHEMA.to_owned(),
+            status: "error".to_owned(),
+            error: Some(error.to_owned()),
+            message: Some(cut(message)),
+            summary: None,
+            turns: 0,
+            delegations: None,
+            model_used: String::new(),
+            receipts: Receipts::default(),
+            ungrounded_claims: None,
+            goal: None,
+            sandbox,
+            elapsed_seconds: 0.0,
+            suggestions: Some(vec![suggestion.to_owned()]),
+            answer: Value::Null,
+            unknown_outcomes: Vec::new(),
+            resumed: Vec::new(),
+            usage: BTreeMap::new(),
+            cost_usd: None,
+            ended_by: None,
+            run_id: None,
+        }
     }
 
     /// Has every text that was made by a model or a process go through `mask`.

@@ -4,9 +4,9 @@
 //! a worker needs to go on is folded by the worker; how it is shown is the
 //! business of `document`.
 
-use super::{Asked, CallClass, Final, ToolCalled, Work};
-use crate::worker::{Answered, CallEnd, CallEnded};
-use crate::{Fact, Line, RunId, Timestamp};
+use super::{CallClass, Final, ToolCalled, Work};
+use crate::worker::{CallEnd, CallEnded};
+use crate::{Fact, Line, RunId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -34,15 +34,6 @@ pub struct UnknownCall {
     pub tool: String,
     /// The call, in few words.
     pub brief: String,
-}
-
-/// An ask that nobody has answered yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenAsk {
-    /// When it was asked.
-    pub since: Timestamp,
-    /// What.
-    pub asked: Asked,
 }
 
 /// What the checks of a goal came to so far.
@@ -87,8 +78,6 @@ pub struct Report {
     pub unknown: Vec<UnknownCall>,
     /// The checks of the goal, if there was one.
     pub goal: Option<GoalSeen>,
-    /// Asks that are open.
-    pub asks: Vec<OpenAsk>,
     /// How the work ended, as the worker told it.
     pub last: Option<Box<Final>>,
     /// Workers of the run, the first one included; of a chain, of its newest run.
@@ -109,11 +98,10 @@ impl Report {
 
     /// Goes on with the journal of the run that resumes `before`, whose lines were all taken.
     ///
-    /// How the run before ended, what it asked and its workers are past; counts go on, and its
+    /// How the run before ended and its workers are past; counts go on, and its
     /// open calls are settled by the worker of the next.
     pub fn resume(&mut self, before: RunId) {
         self.resumed.push(before);
-        self.asks.clear();
         self.last = None;
         self.workers = 0;
     }
@@ -133,7 +121,7 @@ impl Report {
     /// Takes one line.
     pub fn take(&mut self, line: &Line) {
         if let Some(work) = Work::read(&line.kind, line.message.as_deref(), &line.data) {
-            self.take_work(work, line.ts);
+            self.take_work(work);
             return;
         }
         match line.fact() {
@@ -148,24 +136,22 @@ impl Report {
                     open.ended = Some(*ended);
                 }
             }
-            Ok(Fact::Answered(Answered { ask, .. })) => {
-                self.asks.retain(|open| open.asked.ask != ask);
-            }
-            Ok(Fact::Ended(_)) => self.asks.clear(),
             Ok(
                 Fact::Claimed(_)
                 | Fact::Queued(_)
                 | Fact::Started(_)
                 | Fact::MainExited(_)
                 | Fact::Note(_)
+                | Fact::Answered(_)
                 | Fact::Told(_)
+                | Fact::Ended(_)
                 | Fact::Unknown,
             )
             | Err(_) => {}
         }
     }
 
-    fn take_work(&mut self, work: Work, ts: Timestamp) {
+    fn take_work(&mut self, work: Work) {
         match work {
             Work::ModelTurn(turn) => {
                 self.turns = self.turns.max(turn.turn);
@@ -222,16 +208,13 @@ impl Report {
                 seen.passed = goal.passed;
                 seen.grounded = goal.grounded;
             }
-            Work::Ask(asked) => {
-                self.asks.retain(|open| open.asked.ask != asked.ask);
-                self.asks.push(OpenAsk { since: ts, asked });
-            }
             Work::Final(last) => self.last = Some(last),
             Work::Meta(_)
             | Work::TurnBegin(_)
             | Work::Text(_)
             | Work::ToolResult(_)
             | Work::ToolFailed(_)
+            | Work::Ask(_)
             | Work::Note(..)
             | Work::TodoSet(_)
             | Work::Compacted(_)
@@ -274,7 +257,6 @@ impl Report {
                 });
             }
         }
-        self.asks.clear();
         self
     }
 

@@ -1,7 +1,7 @@
 //! Unit tests of the fold: journals written by hand, as a worker and its supervisor write them.
 
 use super::*;
-use crate::Seq;
+use crate::{Seq, Timestamp};
 use serde_json::json;
 
 fn line(kind: &str, message: Option<&str>, data: Value) -> Line {
@@ -147,27 +147,6 @@ fn a_resumed_run_goes_on_with_the_counts_and_settles_the_calls_of_the_one_before
     assert_eq!(report.goal.map(|goal| goal.iterations), Some(1));
     assert_eq!(report.resumed, [before]);
     assert_eq!(report.clone().settled(false).unknown.len(), 1, "told once");
-}
-
-#[test]
-fn an_ask_is_open_until_it_is_answered_or_the_run_ends() {
-    let ask = |name: &str| {
-        let data = json!({
-            "ask": name, "tool": "shell", "question": "may I?",
-            "expires": "2026-01-01T00:00:00.000Z",
-        });
-        ("ask", data)
-    };
-    let mut report = report(&[ask("1.1"), ask("1.2"), ask("1.2")]);
-    assert_eq!(report.asks.len(), 2);
-    assert_eq!(report.asks[0].since, Timestamp(1_000));
-    let answer = json!({"ask": "1.1", "is_approved": false, "by": "cli"});
-    report.take(&line("answered", Some("denied by cli"), answer));
-    let open: Vec<_> = report.asks.iter().map(|one| &*one.asked.ask).collect();
-    assert_eq!(open, ["1.2"]);
-    let end = json!({"status": "cancelled", "ended_by": "cancel", "summary": "cancelled"});
-    report.take(&line("failed", Some("cancelled"), end));
-    assert_eq!(report.asks, []);
 }
 
 #[test]
