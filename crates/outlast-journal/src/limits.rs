@@ -210,6 +210,11 @@ pub const ENGINE_ANSWER_MS: u64 = 8_000;
 pub const ENGINE_AWAY_MS: u64 = 5_000;
 /// What of an engine's words is shown, in characters.
 pub const ENGINE_WORDS_CHARS: usize = 300;
+/// How long a cancel or `gc` waits for one engine that may have a container of a dead run, in
+/// milliseconds: it has stopped one by then, and who waits is a person.
+pub const ENGINE_CLEAR_MS: u64 = 5_000;
+/// What of an engine's list of containers is read, in bytes: that of thousands.
+pub const ENGINE_LIST_BYTES: usize = 8 << 20;
 /// Containers that one look for those of dead runs removes at most.
 pub const ENGINE_SWEEP_MAX: usize = 32;
 /// Room in each private directory for temporary files of a contained run, in bytes of memory.
@@ -289,6 +294,66 @@ pub const FORWARD_HEAD_BYTES_MAX: usize = 16 << 10;
 pub const FORWARD_HEAD_MS: u64 = 10_000;
 /// An empty cgroup that a killed supervisor left is removed after this long, in milliseconds.
 pub const EMPTY_CGROUP_MS: u64 = 60_000;
+/// One line of a file or of a match as a model is shown it, in bytes: longer ones are cut.
+pub const SHOWN_LINE_BYTES: usize = 2_000;
+/// What one read of a file shows, in bytes: about 800 lines of code.
+pub const READ_SHOWN_BYTES: usize = 32 << 10;
+/// Lines that one read of a file shows, at most.
+pub const READ_LINES_MAX: u64 = 2_000;
+/// How much of a file one read looks through, in bytes: a second's work.
+pub const READ_SCAN_BYTES_MAX: u64 = 256 << 20;
+/// File that an agent may edit, in bytes: it is held in memory a few times.
+pub const EDIT_FILE_BYTES_MAX: u64 = 16 << 20;
+/// Text that one call writes, in bytes: its escapes must fit into one line to the supervisor.
+pub const WRITE_BYTES_MAX: usize = 1 << 20;
+/// Entries of one list of a directory.
+pub const LIST_ENTRIES_MAX: usize = 500;
+/// Files that one search for names shows.
+pub const FIND_FILES_MAX: usize = 200;
+/// Names that one search looks at: a large repository with what it built.
+pub const WALK_ENTRIES_MAX: usize = 500_000;
+/// How deep a search goes.
+pub const WALK_DEPTH_MAX: usize = 64;
+/// One ignore file, in bytes: more is no list that a person keeps.
+pub const IGNORE_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Lines that one search in files shows, context apart.
+pub const GREP_LINES_MAX: usize = 200;
+/// File that a search looks into, in bytes: larger ones are data.
+pub const GREP_FILE_BYTES_MAX: u64 = 8 << 20;
+/// Line of a match as a model is shown it, in bytes: longer ones are shown around the match.
+pub const GREP_LINE_BYTES: usize = 400;
+/// Time of a hand that writes a file, in milliseconds: a slow network file system included.
+pub const HAND_MS: u64 = 60_000;
+/// Places of a text that a refused edit names.
+pub const EDIT_PLACES_NAMED_MAX: usize = 10;
+/// Items of a list of things to do.
+pub const TODO_ITEMS_MAX: usize = 50;
+/// One item of it, in characters.
+pub const TODO_CHARS_MAX: usize = 300;
+/// An expression to compute, in characters.
+pub const EXPRESSION_CHARS_MAX: usize = 1_000;
+/// How deep an expression to compute may be nested.
+pub const EXPRESSION_DEPTH_MAX: usize = 64;
+/// One note about a project, in characters: a fact, not a document.
+pub const NOTE_CHARS_MAX: usize = 1_000;
+/// Notes about one project; the oldest go.
+pub const NOTES_MAX: u64 = 500;
+/// Notes that one search brings.
+pub const NOTES_SHOWN_MAX: usize = 10;
+/// Words of a text by which notes are searched.
+pub const NOTE_WORDS_MAX: usize = 64;
+/// Body of an HTTP answer that an agent gets, in bytes.
+pub const FETCH_BODY_BYTES_MAX: usize = 4 << 20;
+/// How long an HTTP request of an agent may take, in seconds.
+pub const FETCH_SECS_MAX: u64 = 120;
+/// How long it may take unless it asks for another time, in seconds.
+pub const FETCH_SECS: u64 = 30;
+/// Redirects that it follows.
+pub const FETCH_REDIRECTS_MAX: usize = 5;
+/// How long a call that the worker does itself may take, in milliseconds.
+pub const OWN_CALL_MS: u64 = 60_000;
+/// Time of a search, in milliseconds: it then shows what it has.
+pub const SEARCH_MS: u64 = 20_000;
 /// Turns of an agent run, unless it says otherwise.
 pub const TURNS: u64 = 50;
 /// Turns of an agent run, at most.
@@ -328,6 +393,92 @@ pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
 pub const POLL_BYTES: usize = 8 << 10;
 /// Events of one poll, in bytes, at most.
 pub const POLL_BYTES_MAX: usize = 16 << 10;
+/// One answer of a poll with a result and the default of events, in bytes: a host cuts at about
+/// 12,000 characters, unasked.
+pub const POLL_ANSWER_BYTES: usize = 11 << 10;
+/// Events of a poll whose result leaves no room for more, in bytes: one, cut.
+pub const POLL_BYTES_MIN: usize = 1 << 10;
+/// Runs that one agent run goes on with, one before the other: more is a loop.
+pub const RESUMES_MAX: usize = 64;
+/// The end of a journal that is read first for its newest events, in bytes.
+pub const EVENTS_BLOCK_BYTES: u64 = 256 << 10;
+/// How long a connection to a model's server may take, in milliseconds.
+pub const MODEL_CONNECT_MS: u64 = 10_000;
+/// How long the head of a model's answer may take, in milliseconds: a local server loads the
+/// model and reads the conversation before it.
+pub const MODEL_HEADERS_MS: u64 = 300_000;
+/// How long a model's answer may pause, in milliseconds: some reason for minutes without a word.
+pub const MODEL_STALL_MS: u64 = 300_000;
+/// How long one answer of a model may take, in milliseconds: an hour, whatever it sends.
+pub const MODEL_ANSWER_MS: u64 = 3_600_000;
+/// Attempts at one turn of a model: with their pauses about three minutes.
+pub const MODEL_ATTEMPTS_MAX: u32 = 12;
+/// Time from the first attempt at a turn to the beginning of the last, in milliseconds.
+pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
+/// Pause after the first failed attempt, in milliseconds; each further one is twice as long.
+pub const MODEL_PAUSE_MS: u64 = 500;
+/// Longest pause between attempts that the provider does not ask for, in milliseconds.
+pub const MODEL_PAUSE_MS_MAX: u64 = 30_000;
+/// What of a provider's words is shown, in characters.
+pub const MODEL_WORDS_CHARS: usize = 300;
+/// What is kept of arguments that are no object, in characters: enough to see what went wrong.
+pub const MALFORMED_ARGUMENTS_CHARS: usize = 4_000;
+/// How long a server may take to list its models, in milliseconds, before it is believed.
+pub const MODEL_LIST_MS: u64 = 2_000;
+/// How long a server of this machine may take to answer a look for it, in milliseconds.
+pub const MODEL_LOOK_MS: u64 = 500;
+/// A list of models, in bytes: providers with hundreds of models stay below.
+pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
+/// Models that a refusal names.
+pub const MODELS_NAMED_MAX: usize = 8;
+/// Label in a narration of a tool call, in characters: one line of a narrow screen.
+pub const NARRATION_CHARS: usize = 48;
+/// Id in a narration of a tool call, in characters: a whole id, or a short label.
+pub const NARRATION_ID_CHARS: usize = 24;
+/// Runs that the prompt block of the capability lists: more is a call of `background_list`.
+pub const PROMPT_RUNS: usize = 10;
+/// Runs that `/background` lists: more than a screen.
+pub const COMMAND_RUNS: usize = 100;
+/// Ends that are handed to a host at once: a wake names them all.
+pub const FINISHED_MAX: usize = 64;
+/// Least time between two looks for the counts of a session that others change, in
+/// milliseconds: four a second look live.
+pub const COUNTS_PAUSE_MS: u64 = 250;
+/// Runs of a session that are listened to for its counts: each is a descriptor.
+pub const COUNTS_LISTENED_MAX: usize = 64;
+/// Malformed calls in a row that end an agent run: a model that cannot write one tries for ever.
+pub const MALFORMED_CALLS_MAX: u64 = 3;
+/// Equal failures of a goal's check in a row that end an agent run.
+pub const GOAL_EQUAL_FAILURES_MAX: u64 = 3;
+/// Times that a model is told that its answer does not keep the schema.
+pub const ANSWER_REPAIRS_MAX: u64 = 2;
+/// Times that a model is told that its message was cut.
+pub const ANSWER_CUTS_MAX: u64 = 2;
+/// A schema for answers, in bytes: what fits into a prompt beside the task.
+pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
+/// Schemas in one another.
+pub const SCHEMA_DEPTH_MAX: usize = 32;
+/// How deep an answer is held against its schema.
+pub const SCHEMA_ANSWER_DEPTH_MAX: usize = 64;
+/// Schemas that are held against parts of one answer: a second of work.
+pub const SCHEMA_STEPS_MAX: usize = 100_000;
+/// Faults of an answer that a model is told at once.
+pub const SCHEMA_FAULTS_MAX: usize = 8;
+/// Items of a list that are compared with one another.
+pub const SCHEMA_UNIQUE_MAX: usize = 1_000;
+/// Memory of one pattern of a schema, in bytes.
+pub const SCHEMA_PATTERN_BYTES_MAX: usize = 1 << 20;
+/// Part of a model's window, in percent, from which on the conversation is shortened.
+pub const COMPACT_PERCENT: u64 = 75;
+/// Part of a model's window, in percent, that the newest messages keep when it is shortened.
+pub const COMPACT_KEPT_PERCENT: u64 = 20;
+/// The summary of a shortened conversation, in tokens.
+pub const COMPACT_SUMMARY_TOKENS: u32 = 4_096;
+/// Turns left at which the model is told how many.
+pub const TURNS_LEFT_TOLD: u64 = 5;
+/// How often a worker looks at the runs that it waits for, in milliseconds, where nothing wakes
+/// it: the wake comes from their supervisors.
+pub const OWN_RUNS_LOOK_MS: u64 = 30_000;
 /// Id of a call, in bytes: a file name with it stays far below every file system's limit.
 pub const CALL_ID_BYTES_MAX: usize = 64;
 /// Calls of one run that run at once: each has a keeper, a pipe and a log.
@@ -350,3 +501,7 @@ pub const WORKER_PAUSE_MS: u64 = 100;
 /// What an answer to an ask, or a text for a model, may have as one control message, in bytes:
 /// a text of [`SEND_BYTES_MAX`] whose every second character is escaped.
 pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;
+/// Names in the chain of agents that led to a run; of a longer one the newest stay.
+pub const ANCESTRY_MAX: usize = 16;
+/// One name in such a chain, in characters.
+pub const ANCESTOR_CHARS: usize = 60;

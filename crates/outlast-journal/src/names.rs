@@ -14,6 +14,8 @@ pub const QUEUE: &str = "queue";
 pub const BIRTHS: &str = "births";
 /// The index, which can be deleted.
 pub const INDEX: &str = "index.sqlite";
+/// Notes about projects, which runs leave for later ones.
+pub const NOTES: &str = "notes.sqlite";
 /// Random bytes that key the hashes of secrets and requests.
 pub const STORE_KEY: &str = "key";
 /// What clients of the HTTP server must know.
@@ -66,6 +68,11 @@ pub const PROCESS: &str = "outlast";
 pub const RUN_VARIABLE: &str = "OUTLAST_RUN";
 /// Environment variable that tells a process which call of an agent run it belongs to.
 pub const CALL_VARIABLE: &str = "OUTLAST_CALL";
+
+/// Label of a container that names its run.
+pub const CONTAINER_RUN: &str = "outlast.run";
+/// Label of a container that names the supervisor which it belongs to.
+pub const CONTAINER_OWNER: &str = "outlast.supervisor";
 
 /// Returns the folder of a run below the store.
 pub fn run_dir(id: &RunId, created: Timestamp) -> String {

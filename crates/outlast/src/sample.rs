@@ -55,6 +55,7 @@ pub(crate) fn running() -> Record {
             host: Some("cli".to_owned()),
             ..Origin::default()
         },
+        child_session_id: None,
         usage: None,
         timeout_secs: None,
         deadline: None,

@@ -107,6 +107,9 @@ pub struct CallResult {
     /// Path that it wrote, with the hashes of before and after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrote: Option<Value>,
+    /// File that it read, with the hash of what it holds and the lines that were shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saw: Option<Value>,
 }
 
 /// Event `tool_called`.
@@ -213,6 +216,12 @@ pub struct Compacted {
     pub messages: Value,
     /// Messages that it replaces.
     pub replaced: u64,
+    /// Tokens that the summary took, which count against the budget.
+    #[serde(default)]
+    pub tokens: u64,
+    /// What it cost, in millionths of a US dollar; absent where there is no price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
 }
 
 /// How the work ended, told by the worker before it leaves.
