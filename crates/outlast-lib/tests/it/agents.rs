@@ -108,7 +108,11 @@ fn a_cancel_now_and_a_time_limit_end_the_whole_tree_at_once() {
 
 fn a_worker_that_does_not_end_its_work_is_stopped_by_a_second_cancel_without_grace() {
     let place = Place::new();
-    let id = begin(&place, "park");
+    let id = begin(&place, "sh echo x >>parked\npark");
+    place.has_lines("parked", 1);
+    eventually("the worker waits", LIMIT, || {
+        results(&place, &id).len() == 1
+    });
     let asked = cancel(&place, &id);
     assert_eq!(asked.status, Status::Running);
     assert!(place.record(&id).cancelling);

@@ -153,7 +153,8 @@ fn execute(
                 environment,
             };
             let started = contain.start(stdin.as_fd(), end.as_fd());
-            let contained = started.map_err(|Refused { failure, .. }| failure)?;
+            let mut contained = started.map_err(|Refused { failure, .. }| failure)?;
+            contained.limits.leave();
             (contained.main.pid, Some(contained))
         }
     };
@@ -262,8 +263,6 @@ impl<'a> Keeper<'a> {
         }
         self.drain();
         self.output.trim_all();
-        // The run's limits are its supervisor's to take away.
-        std::mem::forget(self.contained.take());
         Ok(self.ended())
     }
 

@@ -445,9 +445,12 @@ fn meaning(told: &Told) -> Option<Meaning> {
     if !matches!(told.kind.as_str(), "ask" | "final") {
         return Some(Meaning::Nothing);
     }
-    match Work::read(&told.kind, told.message.as_deref(), &told.data)? {
-        Work::Ask(asked) => Some(Meaning::Ask(asked.ask)),
-        Work::Final(told) => Some(Meaning::Final(Box::new(Verdict::of(&told)))),
-        _ => None,
+    let read = Work::read(&told.kind, told.message.as_deref(), &told.data)?;
+    if let Work::Ask(asked) = read {
+        return Some(Meaning::Ask(asked.ask));
     }
+    if let Work::Final(told) = read {
+        return Some(Meaning::Final(Box::new(Verdict::of(&told))));
+    }
+    None
 }
