@@ -285,7 +285,10 @@ impl RunLoop {
             .as_mut()
             .and_then(|head| head.calls.take_lost(reaped.pid));
         if let Some(lost) = lost {
-            calls::end_marked(&lost.call);
+            let worker = self.head.as_ref().and_then(|head| head.process);
+            let mut spared = self.keepers();
+            spared.extend(worker.map(|worker| worker.pid));
+            calls::end_orphans(&self.runs_dir, &spared);
             if lost.is_stopped || self.life.is_stopping() {
                 self.end_call(CallEnded {
                     signal: Some("KILL".to_owned()),
