@@ -10,11 +10,10 @@
 #[doc = include_str!("../../../docs/guide/embedding.md")]
 struct Guide;
 
+mod answer;
 pub mod background;
 mod cancel;
 mod containers;
-mod answer;
-mod cancel;
 mod events;
 mod find;
 mod follow;

@@ -138,7 +138,13 @@ impl Worker {
             }
             "pair" => self.pair(&call, rest),
             "open" => {
-                self.ask(&call, CallProgram::Shell(rest.to_owned()), None, 600_000, false);
+                self.ask(
+                    &call,
+                    CallProgram::Shell(rest.to_owned()),
+                    None,
+                    600_000,
+                    false,
+                );
                 json!(null)
             }
             "host" => self.on_host(&call, rest),
@@ -284,6 +290,7 @@ impl Worker {
             brief: String::new(),
             via: None,
             wrote: None,
+            saw: None,
         })));
     }
 
