@@ -62,7 +62,7 @@ fn passing(provider: Provider, held: &Gate) -> Vec<(&'static str, Turn)> {
             json!({"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}),
             json!({"error": {"code": 500, "message": "oh", "status": "INTERNAL"}}),
         ),
-        _ => (
+        Provider::Compatible | Provider::Ollama | Provider::LlamaCpp => (
             json!({"error": {"code": 503, "message": "busy"}}),
             json!({"error": {"type": "server_error", "message": "oh"}}),
         ),
