@@ -443,8 +443,8 @@ pub const PROMPT_RUNS: usize = 10;
 pub const COMMAND_RUNS: usize = 100;
 /// Ends that are handed to a host at once: a wake names them all.
 pub const FINISHED_MAX: usize = 64;
-/// Least time between two looks for the counts of a session that others change, in
-/// milliseconds: four a second look live.
+/// Least time between two looks at a session, for its counts or for an end, when only others
+/// do something, in milliseconds: four a second look live.
 pub const COUNTS_PAUSE_MS: u64 = 250;
 /// Runs of a session that are listened to for its counts: each is a descriptor.
 pub const COUNTS_LISTENED_MAX: usize = 64;
