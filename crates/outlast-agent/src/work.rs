@@ -223,3 +223,6 @@ impl Worker<'_> {
         self.spec.grace_ms.min(limits::GRACE_MS_MAX)
     }
 }
+
+#[cfg(test)]
+mod tests;
