@@ -58,7 +58,10 @@ impl CallAsk {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
         call.len() <= crate::limits::CALL_ID_BYTES_MAX
             && call.bytes().all(is_plain)
-            && call.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+            && call
+                .bytes()
+                .next()
+                .is_some_and(|first| first.is_ascii_alphanumeric())
     }
 }
 

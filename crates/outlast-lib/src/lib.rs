@@ -10,6 +10,7 @@
 #[doc = include_str!("../../../docs/guide/embedding.md")]
 struct Guide;
 
+mod answer;
 mod cancel;
 mod find;
 mod follow;
@@ -48,6 +49,7 @@ pub use reindex::Reindexed;
 pub use retention::{GcError, GcQuery, GcReport, RemoveError};
 pub use store::{Access, OpenError, Store, network_name};
 
+pub use answer::{AnswerError, AnswerQuery, OpenAsk};
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
 pub use hear::{HearQuery, Heard};

@@ -275,7 +275,6 @@ impl Store {
             request_hash: mask::keyed_hash(&store_key, canonical.to_string().as_bytes()),
         })
     }
-
 }
 
 /// The names that an idempotency key goes by on disk.

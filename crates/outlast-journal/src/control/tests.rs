@@ -49,6 +49,31 @@ fn spoken() -> Vec<(Ask, &'static str)> {
             },
             r#"{"v":1,"verb":"send","bytes":16384,"eof":false}"#,
         ),
+        (
+            Ask::Answer {
+                ask: Some("3.1".to_owned()),
+                is_approved: true,
+                text: Some("go on".to_owned()),
+                by: Some("cli".to_owned()),
+            },
+            r#"{"v":1,"verb":"answer","by":"cli","ask":"3.1","is_approved":true,"text":"go on"}"#,
+        ),
+        (
+            Ask::Answer {
+                ask: None,
+                is_approved: false,
+                text: None,
+                by: None,
+            },
+            r#"{"v":1,"verb":"answer","is_approved":false}"#,
+        ),
+        (
+            Ask::Input {
+                text: "look at\nb.rs".to_owned(),
+                by: None,
+            },
+            r#"{"v":1,"verb":"input","text":"look at\nb.rs"}"#,
+        ),
     ]
 }
 

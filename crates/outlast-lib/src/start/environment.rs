@@ -125,7 +125,10 @@ pub(super) fn names_for_calls(
     };
     let is_ours = |name: &str| name == names::RUN_VARIABLE || is_fault(name);
     let is_free = |name: &str| {
-        let is_standard = FOR_TOOLS.iter().chain(&ALWAYS).any(|(known, _)| *known == name);
+        let is_standard = FOR_TOOLS
+            .iter()
+            .chain(&ALWAYS)
+            .any(|(known, _)| *known == name);
         request.containment.is_none()
             || is_standard
             || is_set(name)

@@ -92,7 +92,9 @@ impl Store {
         let key = self
             .key()
             .map_err(|error| StartError::store("the store's key", Some(error)))?;
-        let masked = Masker::new(&key, secrets).mask(text.as_bytes()).into_owned();
+        let masked = Masker::new(&key, secrets)
+            .mask(text.as_bytes())
+            .into_owned();
         Ok(String::from_utf8_lossy(&masked).into_owned())
     }
 

@@ -243,17 +243,11 @@ fn check_log(policy: &str, inputs: &[Input], log: Vec<(usize, Action)>) {
             | Action::Kill
             | Action::Hurry { .. }
             | Action::AskWorker(_) => {
-                assert!(
-                    !is_empty,
-                    "{policy} {inputs:?}: a signal to an empty tree"
-                );
+                assert!(!is_empty, "{policy} {inputs:?}: a signal to an empty tree");
             }
             Action::TellCancelled => {}
             Action::Leave => {
-                assert!(
-                    is_empty && ends == 1,
-                    "{policy} {inputs:?}: left too early"
-                );
+                assert!(is_empty && ends == 1, "{policy} {inputs:?}: left too early");
                 left = true;
             }
         }
@@ -314,7 +308,12 @@ fn every_order_of_six_inputs_keeps_the_promises_of_a_worker() {
 #[test]
 fn a_cancel_asks_a_worker_once_and_its_patience_ends_in_the_usual_stop() {
     let cancel = stop(StopCause::Cancel, 5_000);
-    let log = play_worker(&[cancel.clone(), cancel, Input::PatienceOver, Input::GraceOver]);
+    let log = play_worker(&[
+        cancel.clone(),
+        cancel,
+        Input::PatienceOver,
+        Input::GraceOver,
+    ]);
     let asked = Stop {
         cause: StopCause::Cancel,
         grace_ms: 5_000,
@@ -335,7 +334,10 @@ fn a_cancel_asks_a_worker_once_and_its_patience_ends_in_the_usual_stop() {
 fn what_is_no_plain_cancel_stops_a_worker_at_once_also_after_one() {
     let now = play_worker(&[stop(StopCause::Cancel, 0)]);
     assert_eq!(now[1], (0, Action::Kill));
-    let late = play_worker(&[stop(StopCause::Cancel, 5_000), stop(StopCause::Timeout, 5_000)]);
+    let late = play_worker(&[
+        stop(StopCause::Cancel, 5_000),
+        stop(StopCause::Timeout, 5_000),
+    ]);
     assert_eq!(late[2], (1, Action::Terminate { grace_ms: 5_000 }));
 }
 

@@ -13,7 +13,7 @@ use outlast_journal::agent::{Told, Work};
 use outlast_journal::worker::{
     Answered, CallAsk, CallClaimed, CallEnd, CallEnded, Heard, Said, WorkerStarted,
 };
-use outlast_journal::{Fact, FORMAT_VERSION, Failure, MainExit, Stop, limits, signal_name};
+use outlast_journal::{FORMAT_VERSION, Fact, Failure, MainExit, Stop, limits, signal_name};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -41,8 +41,7 @@ impl RunLoop {
             match came {
                 Came::Said(said, bytes) => {
                     self.take_said(said, bytes)?;
-                    if let Some(channel) = self.head.as_mut().and_then(|one| one.channel.as_mut())
-                    {
+                    if let Some(channel) = self.head.as_mut().and_then(|one| one.channel.as_mut()) {
                         channel.forget(bytes);
                     }
                 }
@@ -94,7 +93,7 @@ impl RunLoop {
                     text: None,
                     by: "timeout".to_owned(),
                 };
-                self.answer_ask(answered);
+                self.answer_ask(answered).ok();
             }
             // What a later worker may say means nothing here.
             _ => {}
@@ -133,7 +132,9 @@ impl RunLoop {
         let meaning = match (refused, meaning) {
             (None, Some(meaning)) => meaning,
             (refused, _) => {
-                let why = refused.unwrap_or("the fact is not what its kind says").to_owned();
+                let why = refused
+                    .unwrap_or("the fact is not what its kind says")
+                    .to_owned();
                 head.tell(&Heard::NotWritten { n, why });
                 return Ok(());
             }
@@ -202,7 +203,10 @@ impl RunLoop {
             return Some(("run_stopping", "the run is being stopped"));
         }
         if is_local {
-            return Some(("no_backend", "the run reads only: nothing is bound to run calls"));
+            return Some((
+                "no_backend",
+                "the run reads only: nothing is bound to run calls",
+            ));
         }
         let is_beside = ask.is_on_host && spec.containment.is_some();
         if is_beside && !head.approved.contains(&ask.call) {
@@ -364,6 +368,9 @@ impl RunLoop {
             return Ok(());
         }
         let exit = head.before.take().unwrap_or_default();
+        if head.verdict.is_some() {
+            self.step(Input::Concluded)?;
+        }
         self.is_main_reaped = true;
         self.owned.connections.close_stdin();
         fault::point("main_ended");
@@ -423,26 +430,6 @@ impl RunLoop {
     /// How the run ends by its worker's word, if it does.
     pub(super) fn conclusion(&self) -> Option<&Verdict> {
         self.head.as_ref()?.verdict.as_ref()
-    }
-
-    /// Writes an answer down if its ask is open, and tells the worker; false if it is not.
-    pub(super) fn answer_ask(&mut self, answered: Answered) -> bool {
-        let Some(head) = &mut self.head else {
-            return false;
-        };
-        let Some(at) = head.asks.iter().position(|ask| *ask == answered.ask) else {
-            return false;
-        };
-        let fact = Fact::Answered(answered.clone());
-        if self.owned.journal.append(&fact).is_err() {
-            return false;
-        }
-        head.asks.swap_remove(at);
-        if answered.is_approved {
-            head.approved.push(answered.ask.clone());
-        }
-        head.tell(&Heard::Answered(answered));
-        true
     }
 }
 

@@ -13,12 +13,15 @@ impl Restarts {
     ///
     /// The first replacement is made at once, each further one after a longer pause.
     pub(crate) fn next(&mut self, now: u64) -> Option<u64> {
-        self.at_ms.retain(|at| now.saturating_sub(*at) < WORKERS_WITHIN_MS);
+        self.at_ms
+            .retain(|at| now.saturating_sub(*at) < WORKERS_WITHIN_MS);
         let before = self.at_ms.len();
         if before >= WORKER_RESTARTS_MAX {
             return None;
         }
-        let pause = before.checked_sub(1).map_or(0, |times| WORKER_PAUSE_MS << times);
+        let pause = before
+            .checked_sub(1)
+            .map_or(0, |times| WORKER_PAUSE_MS << times);
         self.at_ms.push(now);
         Some(now + pause)
     }
