@@ -397,9 +397,11 @@ pub const MODEL_HEADERS_MS: u64 = 300_000;
 pub const MODEL_STALL_MS: u64 = 300_000;
 /// How long one answer of a model may take, in milliseconds: an hour, whatever it sends.
 pub const MODEL_ANSWER_MS: u64 = 3_600_000;
+/// One answer of a model, in bytes of its events: a hundred times the longest useful one.
+pub const MODEL_ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Attempts at one turn of a model: with their pauses about three minutes.
 pub const MODEL_ATTEMPTS_MAX: u32 = 12;
-/// Time from the first attempt at a turn to the beginning of the last, in milliseconds.
+/// Time from the first failure of a turn to the beginning of the last attempt, in milliseconds.
 pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
 /// Pause after the first failed attempt, in milliseconds; each further one is twice as long.
 pub const MODEL_PAUSE_MS: u64 = 500;
