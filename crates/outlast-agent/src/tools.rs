@@ -19,6 +19,8 @@ mod outcome;
 mod read;
 pub(crate) mod seen;
 mod shell;
+#[cfg(test)]
+mod testing;
 mod todo;
 mod walk;
 pub(crate) mod workspace;
@@ -111,6 +113,13 @@ impl Toolbox {
     /// Returns the model's list of things to do.
     pub fn todo(&self) -> &TodoSet {
         &self.todo
+    }
+
+    /// Returns the notes of earlier runs that fit a task, a line each, for the prompt.
+    ///
+    /// They are data: some run wrote them, and nobody has checked them.
+    pub fn notes_for(&self, task: &str) -> Option<String> {
+        notes::for_task(&self.surroundings, task)
     }
 
     /// Decides how a call is done. Nothing is touched.

@@ -75,8 +75,8 @@ pub(super) fn changed(path: &str) -> Refused {
 }
 
 /// Opens the directory of the hand.
-pub(super) fn here(store: Option<&str>) -> Result<Workspace, Refused> {
-    Workspace::open(Path::new("."), store.map(Path::new)).map_err(|error| {
+pub(super) fn open(root: &Path, store: Option<&str>) -> Result<Workspace, Refused> {
+    Workspace::open(root, store.map(Path::new)).map_err(|error| {
         let why = format!("the directory of the run cannot be opened: {error}");
         Refused::new("workspace_gone", why)
     })
@@ -215,6 +215,3 @@ fn keep(file: &cap_std::fs::File, old: &Metadata) -> std::io::Result<()> {
     let mode = old.permissions().mode() & 0o7777;
     file.set_permissions(cap_std::fs::Permissions::from_mode(mode))
 }
-
-#[cfg(test)]
-mod tests;
