@@ -67,7 +67,7 @@ pub(crate) fn perform(ask: HandAsk, root: &Path) -> Done {
             path,
             content,
             before,
-        } => file::write(&at()?, &path, content.as_bytes(), before.as_deref()),
+        } => file::write(&at()?, &path, &content, before.as_deref()),
         Task::Edit {
             path,
             old,

@@ -145,7 +145,7 @@ impl Toolbox {
             );
             return Refusal::new("local_reads_only", why).into();
         }
-        let needs = self.needs(tool, arguments);
+        let needs = needs(tool, arguments);
         if needs > tier && !self.surroundings.asks {
             return above(name, tier, needs);
         }
@@ -288,13 +288,6 @@ impl Toolbox {
         (tool.schema)()
     }
 
-    fn needs(&self, tool: &Tool, arguments: &Value) -> Tier {
-        if tool.kind == Kind::Shell && shell::wants_host(arguments) {
-            return Tier::FullAccess;
-        }
-        tool.tier
-    }
-
     fn unknown(&self, name: &str) -> String {
         let specs = self.specs();
         let names: Vec<String> = specs
@@ -313,6 +306,14 @@ fn files(
     arguments: Arguments,
 ) -> Act {
     Box::new(move || act(&*workspace.ok_or_else(workspace_gone)?, &arguments))
+}
+
+/// Returns the least tier in which a call is done.
+fn needs(tool: &Tool, arguments: &Value) -> Tier {
+    if tool.kind == Kind::Shell && shell::wants_host(arguments) {
+        return Tier::FullAccess;
+    }
+    tool.tier
 }
 
 fn own(tool: &'static Tool, arguments: &Arguments) -> Plan {

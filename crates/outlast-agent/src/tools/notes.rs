@@ -35,7 +35,7 @@ pub(super) fn remember(around: &Surroundings, arguments: &Arguments) -> Result<O
     let noted = around
         .store
         .note(&around.project, text, &around.run)
-        .map_err(refused)?;
+        .map_err(|error| refused(&error))?;
     let said = match noted {
         Noted::New => "kept",
         Noted::Known => "this was noted before",
@@ -51,7 +51,7 @@ pub(super) fn recall(around: &Surroundings, arguments: &Arguments) -> Result<Out
     let notes = around
         .store
         .notes(&around.project, query)
-        .map_err(refused)?;
+        .map_err(|error| refused(&error))?;
     let count = notes.len();
     let text = if notes.is_empty() {
         "[no note has any of these words]\n".to_owned()
@@ -101,7 +101,7 @@ pub(super) fn lines(notes: &[Note]) -> String {
     })
 }
 
-fn refused(error: NoteError) -> Refusal {
+fn refused(error: &NoteError) -> Refusal {
     Refusal {
         code: error.code(),
         why: format!("{error}; {}", error.hint()),

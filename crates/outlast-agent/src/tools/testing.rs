@@ -7,6 +7,7 @@ use outlast_journal::{Limits, RunId, Tier, Timestamp, names};
 use outlast_lib::Store;
 use outlast_testkit::Home;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -189,4 +190,12 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 pub(crate) fn put(path: &Path, bytes: &[u8]) {
     use std::io::Write;
     File::create(path).unwrap().write_all(bytes).unwrap();
+}
+
+/// Returns lines from 1 on, each with its number behind `before`.
+pub(crate) fn numbered(count: u32, before: &str) -> String {
+    (1..=count).fold(String::new(), |mut text, number| {
+        writeln!(text, "{before}{number}").unwrap();
+        text
+    })
 }

@@ -197,6 +197,20 @@ fn a_plan_touches_nothing() {
     assert_eq!(std::fs::read_dir(bench.home.work()).unwrap().count(), 0);
 }
 
+fn check(schema: &Value, known: &[&str]) {
+    for name in schema.as_object().unwrap().keys() {
+        assert!(known.contains(&name.as_str()), "{name}");
+    }
+    if schema["type"] == "object" {
+        assert_eq!(schema["additionalProperties"], false);
+        let properties = schema["properties"].as_object().unwrap();
+        properties.values().for_each(|inner| check(inner, known));
+    }
+    if schema["type"] == "array" {
+        check(&schema["items"], known);
+    }
+}
+
 #[test]
 fn every_schema_keeps_to_what_the_reader_of_arguments_knows() {
     let known = [
@@ -212,19 +226,6 @@ fn every_schema_keeps_to_what_the_reader_of_arguments_knows() {
         "maxItems",
         "description",
     ];
-    fn check(schema: &Value, known: &[&str]) {
-        for name in schema.as_object().unwrap().keys() {
-            assert!(known.contains(&name.as_str()), "{name}");
-        }
-        if schema["type"] == "object" {
-            assert_eq!(schema["additionalProperties"], false);
-            let properties = schema["properties"].as_object().unwrap();
-            properties.values().for_each(|inner| check(inner, known));
-        }
-        if schema["type"] == "array" {
-            check(&schema["items"], known);
-        }
-    }
     let bench = Bench::with(|around| {
         around.tier = Tier::FullAccess;
         around.asks = true;

@@ -1,7 +1,7 @@
 //! Requests over real HTTP.
 
 use crate::tools::Plan;
-use crate::tools::testing::Bench;
+use crate::tools::testing::{Bench, numbered};
 use outlast_journal::Tier;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -94,7 +94,7 @@ fn an_error_status_is_a_failure_with_its_body() {
 #[test]
 fn a_long_body_is_shown_in_part_and_read_on() {
     let mut bench = bench();
-    let body: String = (1..=20_000).map(|n| format!("{n}\n")).collect();
+    let body: String = numbered(20_000, "");
     let (address, server) = server(vec![answer("200 OK", &body)]);
     let shown = bench.shown("http_request", &json!({"url": address}));
     assert!(shown.contains("\n1\n2\n"), "{shown}");

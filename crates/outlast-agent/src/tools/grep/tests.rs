@@ -1,6 +1,6 @@
 //! Which lines a search shows.
 
-use crate::tools::testing::Bench;
+use crate::tools::testing::{Bench, numbered};
 use outlast_journal::limits::{CALL_SHOWN_BYTES, GREP_FILE_BYTES_MAX, GREP_LINES_MAX};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn lines_are_shown_by_file_with_their_numbers() {
 #[test]
 fn context_is_shown_once_where_matches_are_near() {
     let mut bench = Bench::new();
-    let text: String = (1..=20).map(|n| format!("{n}\n")).collect();
+    let text: String = numbered(20, "");
     bench.file("a", text);
     let shown = bench.shown(
         "grep_files",

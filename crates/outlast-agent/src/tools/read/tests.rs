@@ -1,6 +1,6 @@
 //! What is shown of a file, and what never is.
 
-use crate::tools::testing::Bench;
+use crate::tools::testing::{Bench, numbered};
 use outlast_journal::limits::{READ_SHOWN_BYTES, SHOWN_LINE_BYTES};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn lines_are_numbered_and_the_whole_file_needs_no_note() {
 #[test]
 fn offset_and_limit_choose_lines_and_say_where_to_read_on() {
     let mut bench = Bench::new();
-    bench.file("a", (1..=9).map(|n| format!("{n}\n")).collect::<String>());
+    bench.file("a", numbered(9, ""));
     let shown = bench.shown("read_file", &json!({"path": "a", "offset": 4, "limit": 2}));
     assert_eq!(
         shown,
@@ -46,7 +46,7 @@ fn offset_and_limit_choose_lines_and_say_where_to_read_on() {
 #[test]
 fn a_large_file_is_shown_to_a_bound_and_read_on_from_there() {
     let mut bench = Bench::new();
-    let text: String = (1..=20_000).map(|n| format!("line {n}\n")).collect();
+    let text: String = numbered(20_000, "line ");
     bench.file("a", &text);
     let mut offset = 1;
     let mut read = String::new();

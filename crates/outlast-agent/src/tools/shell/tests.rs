@@ -1,7 +1,7 @@
 //! What is shown of the output of a call.
 
 use crate::tools::Plan;
-use crate::tools::testing::{Bench, run_dir};
+use crate::tools::testing::{Bench, numbered, run_dir};
 use outlast_journal::limits::{CALL_MS, CALL_SHOWN_BYTES};
 use outlast_journal::names;
 use outlast_journal::worker::{CallEnd, CallEnded, CallProgram};
@@ -73,7 +73,7 @@ fn of_a_long_output_head_and_tail_are_shown_and_the_rest_can_be_read() {
         let next: u64 = next.trim_end_matches("]\n").parse().unwrap();
         arguments["from_byte"] = json!(next);
     }
-    let whole: String = (1..=20_000).map(|n| format!("{n}\n")).collect();
+    let whole: String = numbered(20_000, "");
     let plain = |text: &str| text.replace('\n', "");
     assert_eq!(plain(&text), plain(&whole));
 }
