@@ -340,6 +340,8 @@ pub const NOTE_CHARS_MAX: usize = 1_000;
 pub const NOTES_MAX: u64 = 500;
 /// Notes that one search brings.
 pub const NOTES_SHOWN_MAX: usize = 10;
+/// Notes that are put before the first turn of a run, in bytes.
+pub const NOTES_PROMPT_BYTES: usize = 4 << 10;
 /// Words of a text by which notes are searched.
 pub const NOTE_WORDS_MAX: usize = 64;
 /// Body of an HTTP answer that an agent gets, in bytes.
