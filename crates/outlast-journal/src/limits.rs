@@ -366,6 +366,8 @@ pub const MODEL_LOOK_MS: u64 = 500;
 pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
 /// Models that a refusal names.
 pub const MODELS_NAMED_MAX: usize = 8;
+/// How often a wait looks whether a run that may ask does, in milliseconds.
+pub const ASK_LOOK_MS: u64 = 500;
 /// The JSON Schema of a final answer, in bytes: a model must read it.
 pub const SCHEMA_BYTES_MAX: u64 = 64 << 10;
 /// Names in the chain of agents that led to a run; of a longer one the newest stay.
