@@ -69,7 +69,7 @@ fn sync(order: &CallOrder) -> Result<(), Failure> {
     let synced = File::open(journal).and_then(|journal| journal.sync_data());
     fault::point("call_synced");
     synced.map_err(|error| Failure {
-        code: "store".to_owned(),
+        code: "store_unwritable".to_owned(),
         message: "the call's claim cannot be brought to the disk".to_owned(),
         errno: error.raw_os_error(),
     })
