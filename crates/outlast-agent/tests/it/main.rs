@@ -5,5 +5,6 @@
 
 mod choosing;
 mod faults;
+mod real;
 mod talk;
 mod turns;
