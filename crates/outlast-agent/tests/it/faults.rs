@@ -284,7 +284,7 @@ async fn attempts_end_and_the_last_failure_is_the_error() {
     assert_eq!(talk.retries.len(), 2, "{:?}", talk.retries);
     assert_eq!(talk.server.turns().len(), 3);
     let shown = error.to_string();
-    assert!(shown.contains("3 attempts"), "{shown}");
+    assert!(shown.contains("attempts: 3"), "{shown}");
     assert!(shown.contains("overloaded"), "{shown}");
 }
 
