@@ -6,5 +6,6 @@
 mod choosing;
 mod faults;
 mod real;
+mod secure;
 mod talk;
 mod turns;
