@@ -59,9 +59,32 @@ const VERBS: [(&str, Doing); 31] = [
 
 /// Words that make a sentence no claim.
 const DOUBTS: [&str; 26] = [
-    "not", "n't", "never", "cannot", "could", "would", "should", "if", "unless", "failed", "fails",
-    "unable", "without", "no", "nothing", "none", "plan", "will", "can", "may", "might", "need",
-    "needs", "unverified", "instead", "refused",
+    "not",
+    "n't",
+    "never",
+    "cannot",
+    "could",
+    "would",
+    "should",
+    "if",
+    "unless",
+    "failed",
+    "fails",
+    "unable",
+    "without",
+    "no",
+    "nothing",
+    "none",
+    "plan",
+    "will",
+    "can",
+    "may",
+    "might",
+    "need",
+    "needs",
+    "unverified",
+    "instead",
+    "refused",
 ];
 
 /// Words between the subject and its verb.
@@ -107,12 +130,17 @@ fn is_borne_out(doing: Doing, receipts: &[Receipt], is_checked: bool) -> bool {
             _ if is_command || is_delegated => true,
             Doing::Ran => false,
             Doing::Wrote => {
-                receipt.wrote || matches!(receipt.tool.as_str(), "write_file" | "edit_file" | "remember")
+                receipt.wrote
+                    || matches!(
+                        receipt.tool.as_str(),
+                        "write_file" | "edit_file" | "remember"
+                    )
             }
             Doing::Fetched => receipt.tool == "http_request",
         }
     };
-    (doing == Doing::Ran && is_checked) || receipts.iter().any(|receipt| receipt.ok && does(receipt))
+    (doing == Doing::Ran && is_checked)
+        || receipts.iter().any(|receipt| receipt.ok && does(receipt))
 }
 
 /// Returns the sentences of a text without its code.
@@ -186,7 +214,12 @@ fn claimed(sentence: &str) -> Option<Doing> {
 /// Returns whether the words say that tests pass.
 fn tests_pass(words: &[&str]) -> bool {
     let is_tests = |word: &str| matches!(word, "test" | "tests" | "build");
-    let is_pass = |word: &str| matches!(word, "pass" | "passes" | "passed" | "green" | "succeeds" | "succeeded");
+    let is_pass = |word: &str| {
+        matches!(
+            word,
+            "pass" | "passes" | "passed" | "green" | "succeeds" | "succeeded"
+        )
+    };
     words.windows(3).any(|three| match three {
         [tests, "now" | "all" | "are" | "is", pass] => is_tests(tests) && is_pass(pass),
         _ => false,

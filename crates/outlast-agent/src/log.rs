@@ -25,7 +25,10 @@ impl<'a> Log<'a> {
         match work {
             Work::Text(text) => self.line(text.trim_end()),
             Work::ToolCalled(called) => {
-                self.line(&format!("[{}] {}: {}", called.call, called.tool, called.brief));
+                self.line(&format!(
+                    "[{}] {}: {}",
+                    called.call, called.tool, called.brief
+                ));
             }
             Work::ToolResult(ended) => {
                 let word = if ended.ok { "ok" } else { "failed" };

@@ -51,7 +51,10 @@ pub(crate) fn system(spec: &Spec, agent: &AgentSpec) -> String {
 }
 
 fn surroundings(spec: &Spec, agent: &AgentSpec) -> Vec<String> {
-    let mut lines = vec![format!("Directory: `{}`. Paths are relative to it.", spec.cwd)];
+    let mut lines = vec![format!(
+        "Directory: `{}`. Paths are relative to it.",
+        spec.cwd
+    )];
     let request = &agent.request;
     if request.is_local {
         lines.push("Rights: you only read. No commands, no changes.".to_owned());
@@ -69,7 +72,9 @@ fn surroundings(spec: &Spec, agent: &AgentSpec) -> Vec<String> {
             .tokens_max
             .map(|most| format!("Tokens: {most} in all, what you read and what you write.")),
     );
-    let time = spec.timeout_ms.map(|ms| format!("Time: {} s in all.", ms / 1_000));
+    let time = spec
+        .timeout_ms
+        .map(|ms| format!("Time: {} s in all.", ms / 1_000));
     lines.push(time.unwrap_or_else(|| "Time: no limit.".to_owned()));
     lines.push(format!(
         "A command is stopped after {} s unless you ask for another limit.",

@@ -65,7 +65,8 @@ impl Advice for SchemaError {
                 "give a JSON Schema, as `{\"type\":\"object\",\"properties\":{…}}`".to_owned()
             }
             Self::Unsupported { .. } => {
-                "say it with `type`, `properties`, `required`, `items`, `enum` and bounds".to_owned()
+                "say it with `type`, `properties`, `required`, `items`, `enum` and bounds"
+                    .to_owned()
             }
             Self::TooLarge { .. } => "ask for a smaller answer".to_owned(),
         }

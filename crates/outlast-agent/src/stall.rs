@@ -142,7 +142,9 @@ fn is_passing(word: &str) -> bool {
         && word
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
-        && (word.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-')
+        && (word
+            .chars()
+            .all(|letter| letter.is_ascii_hexdigit() || letter == '-')
             || word.len() >= 16);
     is_duration || is_long_number || is_clock || is_date || is_id
 }

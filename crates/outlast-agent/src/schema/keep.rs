@@ -172,7 +172,10 @@ impl Look<'_> {
                 is_named = true;
                 self.keep(named, value, &below, depth + 1);
             }
-            for (_, schema) in patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
+            for (_, schema) in patterns
+                .iter()
+                .filter(|(pattern, _)| pattern.is_match(name))
+            {
                 is_named = true;
                 self.keep(schema, value, &below, depth + 1);
             }
@@ -200,7 +203,9 @@ impl Look<'_> {
             }
         }
         if let Some(contains) = schema.get("contains")
-            && !list.iter().any(|value| self.is_kept(contains, value, depth + 1))
+            && !list
+                .iter()
+                .any(|value| self.is_kept(contains, value, depth + 1))
         {
             self.say(at, "it has no item of the form of `contains`");
         }
@@ -208,13 +213,21 @@ impl Look<'_> {
         let is_twice = |(index, value): (usize, &Value)| {
             list.iter().take(index).any(|other| is_equal(other, value))
         };
-        if is_unique && list.len() <= limits::SCHEMA_UNIQUE_MAX && list.iter().enumerate().any(is_twice) {
+        if is_unique
+            && list.len() <= limits::SCHEMA_UNIQUE_MAX
+            && list.iter().enumerate().any(is_twice)
+        {
             self.say(at, "its items have to differ");
         }
     }
 
     fn keep_text(&mut self, schema: &Map<String, Value>, value: &str, at: &str) {
-        self.keep_count(schema, ("minLength", "maxLength"), value.chars().count(), at);
+        self.keep_count(
+            schema,
+            ("minLength", "maxLength"),
+            value.chars().count(),
+            at,
+        );
         if let Some(source) = schema.get("pattern").and_then(Value::as_str)
             && pattern(source).is_some_and(|pattern| !pattern.is_match(value))
         {

@@ -102,7 +102,9 @@ pub(super) fn check(schema: &Value) -> Result<(), SchemaError> {
                 }
                 (Form::NamedSchemas, Value::Object(values)) => {
                     open.extend(
-                        values.iter().map(|(name, value)| (format!("{below}/{name}"), value, depth + 1)),
+                        values
+                            .iter()
+                            .map(|(name, value)| (format!("{below}/{name}"), value, depth + 1)),
                     );
                 }
                 _ => {}
@@ -149,7 +151,11 @@ fn keyword_is_good(form: Form, value: &Value) -> Result<(), String> {
         Form::Reference => "a reference within the schema has to stand there, as `#/$defs/NAME`",
         Form::Pattern | Form::Any => "",
     };
-    if is_good { Ok(()) } else { Err(wanted.to_owned()) }
+    if is_good {
+        Ok(())
+    } else {
+        Err(wanted.to_owned())
+    }
 }
 
 fn is_type(value: &Value) -> bool {
@@ -193,14 +199,18 @@ fn references_lead_somewhere(root: &Value) -> Result<(), SchemaError> {
 }
 
 fn reference(value: &Value) -> Option<&str> {
-    value.as_object().and_then(|members: &Map<String, Value>| {
-        members.get("$ref").and_then(Value::as_str)
-    })
+    value
+        .as_object()
+        .and_then(|members: &Map<String, Value>| members.get("$ref").and_then(Value::as_str))
 }
 
 fn no_schema(at: &str, what: &str) -> SchemaError {
     SchemaError::NotASchema {
-        at: if at.is_empty() { "/".to_owned() } else { at.to_owned() },
+        at: if at.is_empty() {
+            "/".to_owned()
+        } else {
+            at.to_owned()
+        },
         what: what.to_owned(),
     }
 }

@@ -22,8 +22,7 @@ use std::time::{Duration, Instant};
 const UNKNOWN: &str = "error: nobody knows how this call ended: what ran it was killed. It may \
 have done all of its work, a part, or nothing. Look before you do it again.\ncode: outcome_unknown";
 /// What it is told of a call that a cancel came before.
-const SKIPPED: &str =
-    "error: this call was not run: the run is being cancelled.\ncode: cancelled";
+const SKIPPED: &str = "error: this call was not run: the run is being cancelled.\ncode: cancelled";
 
 /// What a call came to, as it is told.
 struct Told {
@@ -101,9 +100,7 @@ impl Worker<'_> {
                 code: _,
                 why,
                 needs: Some(needs),
-            } if self.agent.request.asks => {
-                self.ask_for(index, &arguments, &why, needs).await
-            }
+            } if self.agent.request.asks => self.ask_for(index, &arguments, &why, needs).await,
             Plan::Refused { code, why, .. } => self.refuse(&call, code, &why).await,
         }
     }
@@ -138,7 +135,10 @@ impl Worker<'_> {
                 (false, true) => "not run",
                 (false, false) => "done, its result stands above",
             };
-            Some(format!("\n- {}: {word}", text::cut_chars(&result.brief, limits::BRIEF_CHARS)))
+            Some(format!(
+                "\n- {}: {word}",
+                text::cut_chars(&result.brief, limits::BRIEF_CHARS)
+            ))
         });
         let settled: String = settled.collect();
         let calls = if settled.is_empty() {
@@ -332,7 +332,10 @@ impl Worker<'_> {
             if self.is_cancelling {
                 return self.skip(index).await;
             }
-            let left = asked.expires.unix_ms().saturating_sub(clock::now().unix_ms());
+            let left = asked
+                .expires
+                .unix_ms()
+                .saturating_sub(clock::now().unix_ms());
             if left == 0 && !is_expired {
                 is_expired = true;
                 self.channel.expire(&asked.ask).await?;
@@ -413,11 +416,16 @@ impl Worker<'_> {
         let outcome = told.outcome;
         self.own_runs.has_any |= outcome.started_run.is_some();
         // The request stands since the call was taken up.
-        let request = self.memory.call_mut(&call.id).and_then(|call| call.request.clone());
+        let request = self
+            .memory
+            .call_mut(&call.id)
+            .and_then(|call| call.request.clone());
         let is_malformed = matches!(call.model_call.arguments, Arguments::Malformed { .. });
         let shown = match request {
             Some(request) if !is_malformed && !told.is_unknown => {
-                self.memory.repeats.warned(&request, outcome.ok, outcome.shown)
+                self.memory
+                    .repeats
+                    .warned(&request, outcome.ok, outcome.shown)
             }
             Some(_) | None => outcome.shown,
         };
@@ -448,7 +456,9 @@ impl Worker<'_> {
         if let Some(todo) = outcome.todo {
             self.channel.tell(Work::TodoSet(todo)).await?;
         }
-        self.channel.tell(Work::CallResult(Box::new(result))).await?;
+        self.channel
+            .tell(Work::CallResult(Box::new(result)))
+            .await?;
         let is_refused = told.refused.is_some();
         self.tell([event(ended, is_refused)]).await
     }

@@ -47,7 +47,8 @@ impl Worker<'_> {
 
     /// Tells that the model gave no turn.
     pub(super) async fn fail(&mut self, error: &ModelError) -> Result<(), ChannelError> {
-        self.fail_with(error.code(), &chain(error), error.hint()).await
+        self.fail_with(error.code(), &chain(error), error.hint())
+            .await
     }
 
     /// Tells that the work ended with an error.
@@ -61,7 +62,11 @@ impl Worker<'_> {
             error: Some(code.to_owned()),
             message: Some(message.to_owned()),
             suggestions: vec![suggestion],
-            ..self.end("error", "self", text::first_line_label(message, limits::SUMMARY_CHARS))
+            ..self.end(
+                "error",
+                "self",
+                text::first_line_label(message, limits::SUMMARY_CHARS),
+            )
         };
         self.tell([Work::Final(Box::new(end))]).await
     }

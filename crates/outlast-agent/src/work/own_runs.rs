@@ -44,9 +44,10 @@ impl OwnRuns {
             ..ListQuery::default()
         };
         let listing = self.store.list(&query).unwrap_or_default();
-        let limited = listing.records.iter().filter(|record| {
-            record.timeout_secs.is_some() || record.deadline.is_some()
-        });
+        let limited = listing
+            .records
+            .iter()
+            .filter(|record| record.timeout_secs.is_some() || record.deadline.is_some());
         limited.map(|record| record.id).collect()
     }
 
@@ -90,13 +91,13 @@ impl Worker<'_> {
         if ids.is_empty() || self.tell_of_runs().await? {
             return Ok(());
         }
-        self.log.line(&format!("note: waits for {} runs", ids.len()));
+        self.log
+            .line(&format!("note: waits for {} runs", ids.len()));
         let Ok((ours, theirs)) = UnixStream::pair() else {
             return Ok(());
         };
         let store = Arc::clone(&self.own_runs.store);
-        let mut waiting =
-            tokio::task::spawn_blocking(move || OwnRuns::wait(&store, &ids, &theirs));
+        let mut waiting = tokio::task::spawn_blocking(move || OwnRuns::wait(&store, &ids, &theirs));
         loop {
             tokio::select! {
                 _ = &mut waiting => break,
@@ -122,7 +123,8 @@ impl Worker<'_> {
         for end in &ends {
             // A worker before this one may have told it and died before it noted so.
             if !self.memory.told_runs.contains(end.id.as_str()) {
-                self.say(&format!("{}{}", by::RUN, end.id), notice(end)).await?;
+                self.say(&format!("{}{}", by::RUN, end.id), notice(end))
+                    .await?;
             }
             told.push(end.id);
         }

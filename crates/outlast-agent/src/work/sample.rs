@@ -7,8 +7,8 @@ use crate::message::{Message, StopReason, TokenUsage, Turn};
 use crate::models::{ModelError, Progress, TurnRequest, cost};
 use crate::{compact, prompt};
 use outlast_journal::agent::{Compacted, ModelTurn, TurnBegin, Work};
-use outlast_journal::worker::Heard;
 use outlast_journal::limits;
+use outlast_journal::worker::Heard;
 use serde_json::json;
 use std::cell::Cell;
 use tokio::sync::mpsc;
@@ -77,7 +77,7 @@ impl Worker<'_> {
         self.was_shortened = true;
         let text = summary.as_deref().map(|said| said.text.as_str());
         let messages = if has_old {
-            compact::shortened(&self.memory, from, text)
+            compact::shortened(&self.memory.messages, from, text, &self.memory.todo)
         } else {
             self.memory.messages.clone()
         };
@@ -160,8 +160,7 @@ impl Worker<'_> {
     fn fact_of(&self, turn: u64, said: &Turn) -> Work {
         Work::ModelTurn(Box::new(ModelTurn {
             turn,
-            message: serde_json::to_value(said.message())
-                .expect("a message has only string keys"),
+            message: serde_json::to_value(said.message()).expect("a message has only string keys"),
             usage: serde_json::to_value(said.usage).expect("usage has only string keys"),
             tokens: tokens_of(said.usage),
             cost_micros: self.cost_of(&said.usage),
@@ -188,8 +187,12 @@ impl Worker<'_> {
 
     /// Tells the model once when few turns are left.
     async fn tell_of_budget(&mut self) -> Result<(), ChannelError> {
-        let left = self.agent.turns_max.saturating_sub(self.memory.counts.turns);
-        let is_due = left <= limits::TURNS_LEFT_TOLD && self.agent.turns_max > limits::TURNS_LEFT_TOLD;
+        let left = self
+            .agent
+            .turns_max
+            .saturating_sub(self.memory.counts.turns);
+        let is_due =
+            left <= limits::TURNS_LEFT_TOLD && self.agent.turns_max > limits::TURNS_LEFT_TOLD;
         if is_due && self.memory.counts.budget_notes == 0 {
             self.say(by::BUDGET, prompt::turns_left(left)).await?;
         }

@@ -11,7 +11,8 @@ use serde_json::json;
 #[test]
 fn a_message_without_calls_is_the_end_and_its_first_line_the_summary() {
     let boss = Boss::new();
-    boss.model.answer_all(|_| Turn::text("All is well.\nNothing was to be done."));
+    boss.model
+        .answer_all(|_| Turn::text("All is well.\nNothing was to be done."));
     let end = boss.work();
     assert_eq!(end.status, "success");
     assert_eq!(end.summary, "All is well.");
@@ -19,7 +20,14 @@ fn a_message_without_calls_is_the_end_and_its_first_line_the_summary() {
     assert_eq!(end.ended_by, "self");
     assert_eq!(
         boss.kinds(),
-        ["run.meta", "input", "turn.begin", "model.turn", "text", "final"]
+        [
+            "run.meta",
+            "input",
+            "turn.begin",
+            "model.turn",
+            "text",
+            "final"
+        ]
     );
 }
 
@@ -35,13 +43,29 @@ fn a_call_is_asked_for_run_and_told_in_this_order() {
     assert_eq!(
         boss.kinds(),
         [
-            "run.meta", "input", "turn.begin", "model.turn", "text", "call.request", "tool_called",
-            "call.claimed", "call.ended", "call.result", "tool_result", "turn.begin", "model.turn",
-            "text", "final"
+            "run.meta",
+            "input",
+            "turn.begin",
+            "model.turn",
+            "text",
+            "call.request",
+            "tool_called",
+            "call.claimed",
+            "call.ended",
+            "call.result",
+            "tool_result",
+            "turn.begin",
+            "model.turn",
+            "text",
+            "final"
         ]
     );
     let asked = boss.model.turns();
-    assert!(asked[1].result().text.contains("here"), "{:?}", asked[1].results);
+    assert!(
+        asked[1].result().text.contains("here"),
+        "{:?}",
+        asked[1].results
+    );
     boss.model.assert_histories();
 }
 
@@ -55,7 +79,11 @@ fn two_calls_of_one_turn_have_their_results_in_the_order_of_the_calls() {
     });
     assert_eq!(boss.work().status, "success");
     let asked = &boss.model.turns()[1];
-    let texts: Vec<&str> = asked.results.iter().map(|result| result.text.as_str()).collect();
+    let texts: Vec<&str> = asked
+        .results
+        .iter()
+        .map(|result| result.text.as_str())
+        .collect();
     assert!(texts[0].contains("first"), "{texts:?}");
     assert!(texts[1].contains("42"), "{texts:?}");
 }
@@ -69,6 +97,9 @@ fn the_log_tells_people_what_is_said_and_done() {
     });
     boss.work();
     let log = boss.log();
-    assert!(log.starts_with("I look.\n[1.1] shell: shell exit 3\n[1.1] failed (exit 3"), "{log}");
+    assert!(
+        log.starts_with("I look.\n[1.1] shell: shell exit 3\n[1.1] failed (exit 3"),
+        "{log}"
+    );
     assert!(log.ends_with("It failed.\nended: success\n"), "{log}");
 }

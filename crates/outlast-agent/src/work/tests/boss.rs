@@ -7,9 +7,7 @@ use outlast_journal::agent::{Final, Input, Told, Work};
 use outlast_journal::worker::{
     Answered, CallAsk, CallClaimed, CallEnd, CallEnded, CallProgram, Heard, Said,
 };
-use outlast_journal::{
-    Fact, Line, Seq, Spec, StopCause, Timestamp, limits, names,
-};
+use outlast_journal::{Fact, Line, Seq, Spec, StopCause, Timestamp, limits, names};
 use outlast_testkit::Home;
 use outlast_testkit::model::ScriptedModel;
 use serde_json::{Value, json};
@@ -183,8 +181,12 @@ impl Boss {
 
     pub(super) fn lines(&self) -> Vec<Line> {
         let journal = fs::read(self.dir().join(names::JOURNAL)).unwrap_or_default();
-        let lines = journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        lines.map(|line| Line::from_bytes(line).expect("a line")).collect()
+        let lines = journal
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
+        lines
+            .map(|line| Line::from_bytes(line).expect("a line"))
+            .collect()
     }
 
     pub(super) fn kinds(&self) -> Vec<String> {
@@ -271,7 +273,11 @@ impl Desk {
                 data,
             } => {
                 assert!(data.to_string().len() < limits::WORKER_LINE_BYTES_MAX);
-                let told = Told { kind: kind.clone(), message, data };
+                let told = Told {
+                    kind: kind.clone(),
+                    message,
+                    data,
+                };
                 assert!(told.is_known(), "{kind}");
                 self.append(shared, &Fact::Told(told.clone()));
                 let mut heard = vec![Heard::Wrote { n }];
@@ -344,7 +350,9 @@ impl Desk {
         if let Some(ended) = shared.ends.get(&ask.call) {
             return ended.clone();
         }
-        let claimed = CallClaimed { call: ask.call.clone() };
+        let claimed = CallClaimed {
+            call: ask.call.clone(),
+        };
         self.append(shared, &Fact::CallClaimed(claimed));
         let CallProgram::Shell(text) = &ask.program else {
             panic!("the hand is not here");

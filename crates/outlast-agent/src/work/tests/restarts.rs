@@ -10,9 +10,18 @@ fn play(asked: &Asked) -> Turn {
         0 => Turn::text("I look.")
             .and_call("shell", json!({"command": "echo one; echo one >> done"}))
             .and_call("calculate", json!({"expression": "1+1"}))
-            .and_call("shell", json!({"command": "echo two; echo two >> done; exit 4"})),
-        3 => Turn::call("todo_write", json!({"items": [{"text": "go on", "state": "doing"}]})),
-        4 => Turn::call("shell", json!({"command": "echo three; echo three >> done"})),
+            .and_call(
+                "shell",
+                json!({"command": "echo two; echo two >> done; exit 4"}),
+            ),
+        3 => Turn::call(
+            "todo_write",
+            json!({"items": [{"text": "go on", "state": "doing"}]}),
+        ),
+        4 => Turn::call(
+            "shell",
+            json!({"command": "echo three; echo three >> done"}),
+        ),
         _ => Turn::text("All is done."),
     }
 }
@@ -28,7 +37,10 @@ fn boss() -> Boss {
 fn assert_same(one: &Boss, whole: &Boss, what: &str) {
     let (sent, expected) = (one.conversations(), whole.conversations());
     for (sent, expected) in sent.iter().zip(&expected) {
-        let differing = sent.lines().zip(expected.lines()).find(|(one, other)| one != other);
+        let differing = sent
+            .lines()
+            .zip(expected.lines())
+            .find(|(one, other)| one != other);
         assert_eq!(differing, None, "{what}");
         assert_eq!(sent.lines().count(), expected.lines().count(), "{what}");
     }
@@ -49,10 +61,15 @@ fn wherever_a_worker_dies_the_next_one_says_the_same_and_nothing_runs_twice() {
         let end = boss.work();
         assert_eq!(end.status, "success", "cut off after {lines} lines");
         assert_same(&boss, &whole, &format!("cut off after {lines} lines"));
-        let events = |boss: &Boss, kind: &str| {
-            boss.kinds().iter().filter(|one| *one == kind).count()
-        };
-        for kind in ["tool_called", "tool_result", "text", "call.result", "goal_evaluated"] {
+        let events =
+            |boss: &Boss, kind: &str| boss.kinds().iter().filter(|one| *one == kind).count();
+        for kind in [
+            "tool_called",
+            "tool_result",
+            "text",
+            "call.result",
+            "goal_evaluated",
+        ] {
             assert_eq!(
                 events(&boss, kind),
                 events(&whole, kind),
