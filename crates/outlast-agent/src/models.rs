@@ -176,7 +176,8 @@ impl Model {
         }
         match answer {
             Err(_) => Err(judge.late()),
-            Ok(Err(error)) => Err(judge.error(&error, &seen)),
+            Ok(Err(Failed::Unsent(error))) => Err(judge.unsent(&error)),
+            Ok(Err(Failed::Sent(error))) => Err(judge.error(&error, &seen)),
             Ok(Ok(end)) => {
                 let has_events = seen.events > 0;
                 let end = end.ok_or(NoTurn::NoEnd);
@@ -207,16 +208,17 @@ impl Model {
         request: &TurnRequest<'_>,
         tap: &Arc<Tap>,
         sink: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Option<StreamEnd>, genai::Error> {
+    ) -> Result<Option<StreamEnd>, Failed> {
         let target = ask::target(&self.choice, self.key.as_ref());
         let options = ask::options(&self.choice, request, &self.patience, Arc::clone(tap));
         let asked = self.client.exec_chat_stream(target, chat, Some(&options));
-        let mut stream = asked.await?.stream;
+        // Nothing is sent yet: what fails here fails again.
+        let mut stream = asked.await.map_err(Failed::Unsent)?.stream;
         while let Some(event) = stream.next().await {
             if tap.is_too_long() {
                 return Ok(None);
             }
-            match event? {
+            match event.map_err(Failed::Sent)? {
                 ChatStreamEvent::Chunk(piece) => sink(Progress::Text(&piece.content)),
                 ChatStreamEvent::ReasoningChunk(_) => sink(Progress::Reasoning),
                 ChatStreamEvent::End(end) => return Ok(Some(end)),
@@ -228,6 +230,14 @@ impl Model {
         }
         Ok(None)
     }
+}
+
+/// What the client library failed with.
+enum Failed {
+    /// Before anything was sent.
+    Unsent(genai::Error),
+    /// After that.
+    Sent(genai::Error),
 }
 
 #[expect(

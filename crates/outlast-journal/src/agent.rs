@@ -4,7 +4,9 @@
 //! without looking into them, but for those that say how the run ends. Readers
 //! fold them to a report.
 
+pub mod document;
 mod facts;
+pub mod report;
 
 pub use facts::{
     Asked, CallClass, CallRequest, CallResult, Compacted, Final, GoalEvaluated, Input, ModelTurn,

@@ -210,6 +210,11 @@ pub const ENGINE_ANSWER_MS: u64 = 8_000;
 pub const ENGINE_AWAY_MS: u64 = 5_000;
 /// What of an engine's words is shown, in characters.
 pub const ENGINE_WORDS_CHARS: usize = 300;
+/// How long a cancel or `gc` waits for one engine that may have a container of a dead run, in
+/// milliseconds: it has stopped one by then, and who waits is a person.
+pub const ENGINE_CLEAR_MS: u64 = 5_000;
+/// What of an engine's list of containers is read, in bytes: that of thousands.
+pub const ENGINE_LIST_BYTES: usize = 8 << 20;
 /// Containers that one look for those of dead runs removes at most.
 pub const ENGINE_SWEEP_MAX: usize = 32;
 /// Room in each private directory for temporary files of a contained run, in bytes of memory.
@@ -335,6 +340,8 @@ pub const NOTE_CHARS_MAX: usize = 1_000;
 pub const NOTES_MAX: u64 = 500;
 /// Notes that one search brings.
 pub const NOTES_SHOWN_MAX: usize = 10;
+/// Notes that are put before the first turn of a run, in bytes.
+pub const NOTES_PROMPT_BYTES: usize = 4 << 10;
 /// Words of a text by which notes are searched.
 pub const NOTE_WORDS_MAX: usize = 64;
 /// Body of an HTTP answer that an agent gets, in bytes.
@@ -388,6 +395,15 @@ pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
 pub const POLL_BYTES: usize = 8 << 10;
 /// Events of one poll, in bytes, at most.
 pub const POLL_BYTES_MAX: usize = 16 << 10;
+/// One answer of a poll with a result and the default of events, in bytes: a host cuts at about
+/// 12,000 characters, unasked.
+pub const POLL_ANSWER_BYTES: usize = 11 << 10;
+/// Events of a poll whose result leaves no room for more, in bytes: one, cut.
+pub const POLL_BYTES_MIN: usize = 1 << 10;
+/// Runs that one agent run goes on with, one before the other: more is a loop.
+pub const RESUMES_MAX: usize = 64;
+/// The end of a journal that is read first for its newest events, in bytes.
+pub const EVENTS_BLOCK_BYTES: u64 = 256 << 10;
 /// How long a connection to a model's server may take, in milliseconds.
 pub const MODEL_CONNECT_MS: u64 = 10_000;
 /// How long the head of a model's answer may take, in milliseconds: a local server loads the
@@ -419,6 +435,21 @@ pub const MODEL_LOOK_MS: u64 = 500;
 pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
 /// Models that a refusal names.
 pub const MODELS_NAMED_MAX: usize = 8;
+/// Label in a narration of a tool call, in characters: one line of a narrow screen.
+pub const NARRATION_CHARS: usize = 48;
+/// Id in a narration of a tool call, in characters: a whole id, or a short label.
+pub const NARRATION_ID_CHARS: usize = 24;
+/// Runs that the prompt block of the capability lists: more is a call of `background_list`.
+pub const PROMPT_RUNS: usize = 10;
+/// Runs that `/background` lists: more than a screen.
+pub const COMMAND_RUNS: usize = 100;
+/// Ends that are handed to a host at once: a wake names them all.
+pub const FINISHED_MAX: usize = 64;
+/// Least time between two looks at a session, for its counts or for an end, when only others
+/// do something, in milliseconds: four a second look live.
+pub const COUNTS_PAUSE_MS: u64 = 250;
+/// Runs of a session that are listened to for its counts: each is a descriptor.
+pub const COUNTS_LISTENED_MAX: usize = 64;
 /// Malformed calls in a row that end an agent run: a model that cannot write one tries for ever.
 pub const MALFORMED_CALLS_MAX: u64 = 3;
 /// Equal failures of a goal's check in a row that end an agent run.
@@ -474,3 +505,11 @@ pub const WORKER_PAUSE_MS: u64 = 100;
 /// What an answer to an ask, or a text for a model, may have as one control message, in bytes:
 /// a text of [`SEND_BYTES_MAX`] whose every second character is escaped.
 pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;
+/// How often a wait looks whether a run that may ask does, in milliseconds.
+pub const ASK_LOOK_MS: u64 = 500;
+/// The JSON Schema of a final answer, in bytes: a model must read it.
+pub const SCHEMA_BYTES_MAX: u64 = 64 << 10;
+/// Names in the chain of agents that led to a run; of a longer one the newest stay.
+pub const ANCESTRY_MAX: usize = 16;
+/// One name in such a chain, in characters.
+pub const ANCESTOR_CHARS: usize = 60;

@@ -11,7 +11,10 @@
 struct Guide;
 
 mod answer;
+pub mod background;
 mod cancel;
+mod containers;
+mod events;
 mod find;
 mod follow;
 mod hear;
@@ -21,6 +24,7 @@ mod matcher;
 mod notes;
 mod notices;
 mod output;
+mod poll;
 mod read;
 mod reindex;
 mod retention;
@@ -32,24 +36,29 @@ mod subscribe;
 mod sweep;
 #[cfg(test)]
 mod testing;
+mod trajectory;
 mod wait;
 
+pub use events::EventPage;
 pub use find::FindError;
 pub use list::{Counts, Damage, ListQuery, Listing};
 pub use notes::{Note, NoteError, Noted};
 pub use notices::NoticeScope;
+pub use outlast_journal::NeedsApproval;
+pub use outlast_journal::agent::document::Document;
 pub use outlast_journal::{
-    CommandLine, Containment, Event, Gap, Git, Guarantee, Kind, LeftoverRecord, Leftovers,
-    Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef, Record,
-    Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
+    CommandLine, Containment, Delegated, Event, Gap, Git, Guarantee, Kind, LeftoverRecord,
+    Leftovers, Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef,
+    Record, Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
     Survives, Tier, Timestamp, error::Advice, limits, shortest_unique,
 };
-pub use read::{EventPage, ReadError};
+pub use poll::{PollQuery, Polled};
+pub use read::ReadError;
 pub use reindex::Reindexed;
 pub use retention::{GcError, GcQuery, GcReport, RemoveError};
 pub use store::{Access, OpenError, Store, network_name};
 
-pub use answer::{AnswerError, AnswerQuery, OpenAsk};
+pub use answer::AnswerError;
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
 pub use hear::{HearQuery, Heard};

@@ -20,16 +20,11 @@ pub use error::StartError;
 
 use crate::{Access, Store};
 use birth::Birth;
-use keys::Look;
-use outlast_journal::agent::{AgentRequest, ModelChoice};
+use keys::{Key, Look};
 use outlast_journal::control::Answer;
-use outlast_journal::{
-    Checked, CommandLine, Containment, Failure, Lifetime, Request, RunId, Spec, Status,
-    Surroundings, mask,
-};
+use outlast_journal::{Checked, Failure, Lifetime, Request, RunId, Spec, Status};
 use outlast_supervisor::launch::{LaunchError, Supervisor};
 use outlast_supervisor::{clock, fault, fsio};
-use serde_json::json;
 use spec::Bound;
 use std::path::Path;
 
@@ -145,6 +140,7 @@ impl Store {
     ) -> Result<Option<Begun>, StartError> {
         let environment = environment::build(request);
         let parent = ancestry::find(self, request)?;
+        let agents_above = ancestry::agents_above(self, request, parent.as_ref())?;
         containment::check_parent(request, parent.as_ref())?;
         let mut birth = Birth::begin(self)?;
         // Before the places: a start that loses the key is to find the run that has it, not
@@ -160,6 +156,7 @@ impl Store {
         let bound = Bound {
             environment: &environment,
             parent: parent.as_ref(),
+            agents_above,
         };
         let made = self.make(request, checked, key, &bound, &mut birth);
         let shown = made.and_then(|spec| birth.show(self).map(|()| spec));
@@ -226,61 +223,6 @@ impl Store {
             },
         })
     }
-
-    fn key_of(&self, key: &str, request: &Request, checked: &Checked) -> Result<Key, StartError> {
-        let store_key = self
-            .key()
-            .map_err(|error| StartError::store("the store's key", Some(error)))?;
-        let (kind, words, login, pipefail) = match &request.command {
-            CommandLine::Direct(words) => ("direct", words.clone(), false, false),
-            CommandLine::Shell {
-                text,
-                login,
-                pipefail,
-            } => ("shell", vec![text.clone()], *login, *pipefail),
-            CommandLine::Agent(agent) => {
-                // Another model than that of the first request would not be another request.
-                let asked = AgentRequest {
-                    model: ModelChoice::default(),
-                    ..(**agent).clone()
-                };
-                ("agent", vec![json!(asked).to_string()], false, false)
-            }
-        };
-        let mut canonical = json!([
-            [kind, words, login, pipefail],
-            request.cwd.to_string_lossy(),
-            request.env_set,
-            request.session,
-            request.label,
-            checked.timeout_ms,
-            request.deadline,
-            checked.grace_ms,
-            checked.stop_signal,
-            request.stop_command,
-            checked.output_bytes_max,
-            request.leftovers,
-            request.lifetime,
-            request.stdin,
-            checked.idle_ttl_ms,
-        ]);
-        if let (Some(contained), Some(parts)) = (&request.containment, canonical.as_array_mut()) {
-            parts.push(json!(Containment {
-                surroundings: Surroundings::default(),
-                ..contained.clone()
-            }));
-        }
-        Ok(Key {
-            name: mask::keyed_hash(&store_key, key.as_bytes()),
-            request_hash: mask::keyed_hash(&store_key, canonical.to_string().as_bytes()),
-        })
-    }
-}
-
-/// The names that an idempotency key goes by on disk.
-struct Key {
-    name: String,
-    request_hash: String,
 }
 
 /// Returns the project of a directory: the nearest folder above it that holds `.git`, else itself.

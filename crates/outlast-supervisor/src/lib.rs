@@ -21,6 +21,7 @@ pub mod launch;
 mod lifecycle;
 pub mod lock;
 mod output_log;
+pub mod owner;
 pub mod places;
 mod platform;
 pub mod process;

@@ -33,6 +33,7 @@ pub(crate) fn running() -> Record {
         signal: None,
         ended_by: None,
         failure: None,
+        needs_approval: None,
         summary: Some("Compiling serde_json v1.0.154 (212/431)".to_owned()),
         created: at("11:55:48"),
         started: Some(at("11:55:48.010")),
@@ -55,6 +56,7 @@ pub(crate) fn running() -> Record {
             host: Some("cli".to_owned()),
             ..Origin::default()
         },
+        child_session_id: None,
         usage: None,
         timeout_secs: None,
         deadline: None,
@@ -63,6 +65,7 @@ pub(crate) fn running() -> Record {
         shell: None,
         cancelling: false,
         queue_position: None,
+        needs_approval: None,
         survives: Some(Survives {
             host_exit: true,
             terminal: true,

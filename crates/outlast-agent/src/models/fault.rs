@@ -72,6 +72,15 @@ impl Judge<'_> {
         }
     }
 
+    /// Judges a request that could not even be sent.
+    pub(super) fn unsent(&self, error: &dyn std::error::Error) -> Failure {
+        Failure::Final(ModelError::Unsent {
+            model: self.choice.name.clone(),
+            place: self.choice.place(),
+            what: self.said(&error.to_string()),
+        })
+    }
+
     /// Judges an answer that ended without an end.
     pub(super) fn cut(&self) -> Failure {
         self.again(Fault::Cut, "the answer ended without an end")
@@ -108,6 +117,7 @@ impl Judge<'_> {
         let said = match words(&document) {
             Some(words) => self.said(&words),
             None if is_page => "a web page".to_owned(),
+            None if body.trim().is_empty() => format!("status {status}"),
             None => self.said(body.trim()),
         };
         let again = |fault: Fault| Failure::Again {
@@ -121,10 +131,10 @@ impl Judge<'_> {
             _ if is_out_of_credit(status, &document, &said) => {
                 Failure::Final(ModelError::Quota { model, place, said })
             }
-            408 | 409 => again(Fault::Stalled),
+            408 => again(Fault::Stalled),
             429 => again(Fault::RateLimited),
             503 | 529 => again(Fault::Overloaded),
-            500..=599 => again(Fault::ServerFailed),
+            409 | 425 | 500..=599 => again(Fault::ServerFailed),
             _ if is_page || status < 400 => self.no_model(format!(
                 "it answers with a {} (status {status})",
                 if is_page { "web page" } else { "redirect" }
@@ -173,6 +183,9 @@ impl Judge<'_> {
                 "its certificate is not valid: {}",
                 self.said(&words)
             ));
+        }
+        if error.is_builder() {
+            return self.unsent(error);
         }
         if error.is_timeout() {
             self.again(Fault::Stalled, &words)

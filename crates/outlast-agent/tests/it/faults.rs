@@ -31,7 +31,7 @@ fn passing(provider: Provider, held: &Gate) -> Vec<(&'static str, Turn)> {
         ("model_overloaded", refused(503)),
         ("model_overloaded", refused(529)),
         ("model_stalled", refused(408)),
-        ("model_stalled", refused(409)),
+        ("model_server_failed", refused(409)),
         ("model_cut", long().cut_after(0)),
         ("model_cut", long().cut_after(2)),
         ("model_cut", long().ended_after(0)),
@@ -371,6 +371,25 @@ async fn a_server_without_tls_where_tls_is_asked_for_cannot_be_reached() {
         .with_patience(impatient());
     let error = talk.ask().await.expect_err("no TLS");
     assert_eq!(error.code(), "model_unreachable", "{error}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_is_told_at_once() {
+    let mut talk = Talk::new(Provider::Compatible);
+    let choice = talk.model.choice().clone();
+    let no_url = Choice {
+        base_url: Some("nonsense".to_owned()),
+        ..choice.clone()
+    };
+    let broken_key = Some(Secret::new("two\nlines"));
+    for (choice, key) in [(no_url, None), (choice, broken_key)] {
+        talk.model = Model::new(&choice, key).expect("a client");
+        let error = talk.ask().await.expect_err("it cannot be sent");
+        assert_eq!(error.code(), "model_request_unsent", "{error}");
+        assert!(!error.to_string().contains("two"), "{error}");
+        assert_eq!(talk.retries, []);
+    }
+    assert_eq!(talk.server.asked().len(), 0);
 }
 
 #[tokio::test]

@@ -351,3 +351,36 @@ async fn tokens_that_are_not_told_are_unknown() {
         ("x", TokenUsage::default())
     );
 }
+
+#[tokio::test]
+async fn what_a_model_says_in_refusal_is_its_text() {
+    let of_chat = [
+        json!({"model": "m", "choices": [{"index": 0, "delta": {"refusal": "I may "}}]}),
+        json!({"model": "m", "choices": [
+            {"index": 0, "delta": {"refusal": "not."}, "finish_reason": "stop"},
+        ]}),
+    ];
+    let of_responses = [
+        json!({"type": "response.refusal.delta", "delta": "I may "}),
+        json!({"type": "response.refusal.delta", "delta": "not."}),
+        json!({"type": "response.completed", "response": {
+            "id": "r", "model": "m", "status": "completed", "output": [],
+        }}),
+    ];
+    let stream = |events: &[Value], end: &str| {
+        let events: String = events.iter().map(|it| format!("data: {it}\n\n")).collect();
+        Turn::raw(200, "text/event-stream", &format!("{events}{end}"))
+    };
+    for (provider, turn) in [
+        (Provider::Compatible, stream(&of_chat, "data: [DONE]\n\n")),
+        (Provider::OpenAi, stream(&of_responses, "")),
+    ] {
+        let mut talk = Talk::new(provider);
+        talk.server.play(Script::new().turn(turn));
+        let turn = talk.go_on().await;
+        assert_eq!(
+            (turn.text.as_str(), turn.stop),
+            ("I may not.", StopReason::Refused)
+        );
+    }
+}

@@ -182,6 +182,7 @@ fn an_answer_is_one_line_and_read_back() {
         done: Some(true),
         leftovers_stopped: Some(2),
         accepted_bytes: Some(0),
+        ask: None,
         queued: Some(false),
     };
     for (answer, line) in [

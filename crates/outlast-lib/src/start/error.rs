@@ -56,18 +56,12 @@ pub enum StartError {
     #[error("the system gave no random bytes")]
     NoRandom,
     /// Every place is held.
-    #[error("{}", at_capacity(session.as_deref(), *places_max))]
+    #[error("{}", at_capacity(session.as_deref(), *of_agents, *places_max))]
     AtCapacity {
         /// The session whose places are held; the whole store's when absent.
         session: Option<String>,
-        /// How many places there are.
-        places_max: u32,
-        /// The runs that hold them, with their labels.
-        holders: Vec<(RunId, String)>,
-    },
-    /// Every place for an agent run is held.
-    #[error("{}", agents_at_capacity(*places_max))]
-    AgentsAtCapacity {
+        /// Whether they are the places of agent runs.
+        of_agents: bool,
         /// How many places there are.
         places_max: u32,
         /// The runs that hold them, with their labels.
@@ -180,7 +174,7 @@ impl Advice for StartError {
             Self::Store { .. } => "store_unwritable",
             Self::NoLocks { .. } => "store_no_locks",
             Self::NoRandom => "no_random",
-            Self::AtCapacity { .. } | Self::AgentsAtCapacity { .. } => "at_capacity",
+            Self::AtCapacity { .. } => "at_capacity",
             Self::NoDirectory { .. } => "work_dir",
             Self::NoCheck { .. } => "until_refused",
             Self::DepthExceeded { .. } => "depth_exceeded",
@@ -208,9 +202,7 @@ impl Advice for StartError {
             Self::Store { .. } => "see `outlast doctor`".into(),
             Self::NoLocks { .. } => "put the store on a local file system".into(),
             Self::NoRandom => "try again".into(),
-            Self::AtCapacity { holders, .. } | Self::AgentsAtCapacity { holders, .. } => {
-                capacity_hint(holders)
-            }
+            Self::AtCapacity { holders, .. } => capacity_hint(holders),
             Self::NoDirectory { .. } => start_hint("work_dir").into(),
             Self::NoCheck { .. } => {
                 "leave the check away, or let the run use a shell: --sandbox edit, without --local"
@@ -234,25 +226,17 @@ impl Advice for StartError {
     }
 }
 
-fn at_capacity(session: Option<&str>, places_max: u32) -> String {
+fn at_capacity(session: Option<&str>, of_agents: bool, places_max: u32) -> String {
+    let what = if of_agents { "agent run" } else { "run" };
     let runs = if places_max == 1 {
-        "1 run is"
+        format!("1 {what} is")
     } else {
-        &format!("{places_max} runs are")
+        format!("{places_max} {what}s are")
     };
     match session {
         Some(session) => format!("{runs} active in session `{session}`, which is the limit"),
         None => format!("{runs} active in the store, which is the limit"),
     }
-}
-
-fn agents_at_capacity(places_max: u32) -> String {
-    let runs = if places_max == 1 {
-        "1 agent run is"
-    } else {
-        &format!("{places_max} agent runs are")
-    };
-    format!("{runs} active in the store, which is the limit")
 }
 
 fn no_shell(pipefail: bool) -> &'static str {

@@ -2,7 +2,8 @@
 
 use super::ancestry::Parent;
 use super::birth::Birth;
-use super::{Key, StartError, agent, containment, environment, pools, project, shell};
+use super::keys::Key;
+use super::{StartError, agent, containment, environment, pools, project, shell};
 use crate::Store;
 use outlast_journal::{
     Checked, CommandLine, Kind, Lifetime, Request, SecretMark, Spec, Survives, limits, mask,
@@ -24,6 +25,7 @@ impl Store {
         let Bound {
             environment,
             parent,
+            agents_above,
         } = bound;
         let pools = pools::of(self, request);
         birth.take_places(self, request, checked, &pools, *parent)?;
@@ -46,6 +48,7 @@ impl Store {
             parent: parent.map(|parent| parent.id),
             root: parent.map(|parent| parent.root),
             depth: parent.map_or(0, |parent| parent.depth + 1),
+            agents_above: *agents_above,
             pools,
             queue: birth.queue.clone(),
             env_names: environment::names(environment),
@@ -165,17 +168,20 @@ struct Shown {
 pub(super) struct Bound<'a> {
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) parent: Option<&'a Parent>,
+    pub(super) agents_above: u32,
 }
 
 /// Returns what of a spec follows from the request alone.
 fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
     let cwd = containment::cwd(request);
+    let delegated = request.delegated.as_ref();
     Spec {
         v: outlast_journal::FORMAT_VERSION,
         id: birth.id,
-        kind: match request.command {
-            CommandLine::Agent(_) => Kind::Agent,
-            CommandLine::Direct(_) | CommandLine::Shell { .. } => Kind::Command,
+        kind: if delegated.is_some() || matches!(request.command, CommandLine::Agent(_)) {
+            Kind::Agent
+        } else {
+            Kind::Command
         },
         created: birth.created,
         argv: Vec::new(),
@@ -189,6 +195,9 @@ fn plain_spec(request: &Request, checked: &Checked, birth: &Birth) -> Spec {
         parent: None,
         root: None,
         depth: 0,
+        agents_above: 0,
+        child_session_id: delegated.and_then(|delegated| delegated.child_session_id.clone()),
+        model: delegated.and_then(|delegated| delegated.model.clone()),
         timeout_ms: checked.timeout_ms,
         deadline: request.deadline,
         idle_ttl_ms: checked.idle_ttl_ms,

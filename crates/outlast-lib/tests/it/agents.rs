@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use outlast_journal::agent::AgentRequest;
 use outlast_journal::{CommandLine, Containment, Kind, Limits, Status, Tier};
 use outlast_lib::{
-    Advice, AnswerQuery, CancelQuery, Cancelled, Request, RunId, StartError, StopCause,
+    Advice, AnswerError, CancelQuery, Cancelled, Request, RunId, StartError, StopCause,
 };
 use outlast_testkit::{eventually, eventually_some};
 use serde_json::json;
@@ -118,33 +118,33 @@ fn a_worker_that_does_not_end_its_work_is_stopped_by_a_second_cancel_without_gra
     place.is_deserted();
 }
 
-fn answer(ask: Option<&str>, is_approved: bool) -> AnswerQuery {
-    AnswerQuery {
-        ask: ask.map(str::to_owned),
-        is_approved,
-        text: Some("so be it".to_owned()),
-        by: "trial".to_owned(),
-    }
+fn answer(
+    place: &Place,
+    id: &RunId,
+    ask: Option<&str>,
+    is_approved: bool,
+) -> Result<String, AnswerError> {
+    place
+        .store
+        .answer(id, ask, is_approved, Some("so be it"), "trial")
 }
 
 fn an_ask_is_answered_once_by_the_first_who_does() {
     let place = Place::new();
     let id = begin(&place, "host echo done >>effects");
-    let asks = || place.store.asks().expect("there is a store");
-    let open = eventually_some("an ask", LIMIT, || asks().into_iter().next());
-    assert_eq!((open.run, open.asked.ask.as_str()), (id, "1.1"));
-    let other = place.store.answer(&id, &answer(Some("9.9"), true));
+    let asked = || place.record(&id).needs_approval;
+    let open = eventually_some("an ask", LIMIT, asked);
+    assert_eq!(open.ask, "1.1");
+    let other = answer(&place, &id, Some("9.9"), true);
     assert_eq!(other.expect_err("no such ask").code(), "no_open_ask");
-    let first = place.store.answer(&id, &answer(None, false));
+    let first = answer(&place, &id, None, false);
     assert_eq!(first.expect("it is open"), "1.1");
-    let second = place.store.answer(&id, &answer(Some("1.1"), true));
+    let second = answer(&place, &id, Some("1.1"), true);
     let code = second.expect_err("it was answered").code();
-    assert!(
-        ["no_open_ask", "run_ended", "run_stopping"].contains(&code),
-        "{code}"
-    );
+    let codes = ["no_open_ask", "run_ended", "run_stopping"];
+    assert!(codes.contains(&code), "{code}");
     place.ended(&id);
-    assert_eq!(asks(), []);
+    assert_eq!(asked(), None);
     let answered = kinds(&place, &id, "answered");
     assert_eq!(
         answered,
@@ -160,10 +160,7 @@ fn a_call_on_the_host_runs_only_when_somebody_approved_it() {
     let id = place.begin(&request);
     for (ask, is_approved) in [("1.1", false), ("2.1", true)] {
         eventually("the ask is open", LIMIT, || {
-            place
-                .store
-                .answer(&id, &answer(Some(ask), is_approved))
-                .is_ok()
+            answer(&place, &id, Some(ask), is_approved).is_ok()
         });
     }
     place.ended(&id);
@@ -225,7 +222,7 @@ fn an_agent_run_is_refused_in_the_order_of_its_faults() {
     request.cwd = place.home.work();
     let refused = place.store.start(&request);
     assert!(
-        matches!(&refused, Err(StartError::AgentsAtCapacity { holders, .. }) if holders[0].0 == first),
+        matches!(&refused, Err(StartError::AtCapacity { of_agents: true, holders, .. }) if holders[0].0 == first),
         "{refused:?}"
     );
     place.cancel_now(&first);

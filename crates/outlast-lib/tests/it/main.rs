@@ -15,6 +15,7 @@ macro_rules! trials {
 }
 
 mod agents;
+mod background;
 mod bounds;
 mod caller;
 mod calls;
@@ -46,11 +47,12 @@ fn main() -> ExitCode {
     if let Some(code) = worker::work() {
         return code;
     }
-    if let Some(code) = caller::call() {
+    if let Some(code) = caller::call().or_else(background::call) {
         return code;
     }
     let mut trials: Vec<Trial> = Vec::new();
     agents::register(&mut trials);
+    background::register(&mut trials);
     bounds::register(&mut trials);
     calls::register(&mut trials);
     capacity::register(&mut trials);

@@ -9,6 +9,7 @@ mod calls;
 mod cgroup;
 mod check;
 mod engine;
+mod for_calls;
 mod forward;
 mod git;
 mod harden;
@@ -22,9 +23,9 @@ mod reports;
 mod shown;
 mod trees;
 
-pub(crate) use calls::{BoundForCalls, bind_for_calls};
 pub(crate) use engine::{Engine, refuse_engine};
 pub use engine::{HandedEngine, receive_engine};
+pub(crate) use for_calls::{BoundForCalls, bind_for_calls};
 pub(crate) use launcher::contain;
 pub use probe::{ProbeError, probe, probe_limits};
 
