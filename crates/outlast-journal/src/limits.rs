@@ -507,8 +507,6 @@ pub const WORKER_PAUSE_MS: u64 = 100;
 pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;
 /// How often a wait looks whether a run that may ask does, in milliseconds.
 pub const ASK_LOOK_MS: u64 = 500;
-/// The JSON Schema of a final answer, in bytes: a model must read it.
-pub const SCHEMA_BYTES_MAX: u64 = 64 << 10;
 /// Names in the chain of agents that led to a run; of a longer one the newest stay.
 pub const ANCESTRY_MAX: usize = 16;
 /// One name in such a chain, in characters.
