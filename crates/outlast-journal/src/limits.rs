@@ -15,6 +15,8 @@ pub struct Limits {
     pub agent_runs_max: u32,
     /// How deep commands may start runs inside runs; a root has depth 0.
     pub command_depth_max: u32,
+    /// How deep agents may start agents; a root has depth 0. Deeper ones are a loop of models.
+    pub agent_depth_max: u32,
     /// Descendants that one root may start: a fan-out this wide is a loop.
     pub descendants_max: u32,
     /// Output kept per run, in bytes.
@@ -34,6 +36,7 @@ impl Default for Limits {
             store_runs_max: 1_024,
             agent_runs_max: 8,
             command_depth_max: 3,
+            agent_depth_max: 1,
             descendants_max: 50,
             output_bytes_max: 64 * MIB,
             grace_ms: 5_000,
@@ -207,6 +210,11 @@ pub const ENGINE_ANSWER_MS: u64 = 8_000;
 pub const ENGINE_AWAY_MS: u64 = 5_000;
 /// What of an engine's words is shown, in characters.
 pub const ENGINE_WORDS_CHARS: usize = 300;
+/// How long a cancel or `gc` waits for one engine that may have a container of a dead run, in
+/// milliseconds: it has stopped one by then, and who waits is a person.
+pub const ENGINE_CLEAR_MS: u64 = 5_000;
+/// What of an engine's list of containers is read, in bytes: that of thousands.
+pub const ENGINE_LIST_BYTES: usize = 8 << 20;
 /// Containers that one look for those of dead runs removes at most.
 pub const ENGINE_SWEEP_MAX: usize = 32;
 /// Room in each private directory for temporary files of a contained run, in bytes of memory.
@@ -387,6 +395,15 @@ pub const DOCUMENT_SUMMARY_BYTES: usize = 4_096;
 pub const POLL_BYTES: usize = 8 << 10;
 /// Events of one poll, in bytes, at most.
 pub const POLL_BYTES_MAX: usize = 16 << 10;
+/// One answer of a poll with a result and the default of events, in bytes: a host cuts at about
+/// 12,000 characters, unasked.
+pub const POLL_ANSWER_BYTES: usize = 11 << 10;
+/// Events of a poll whose result leaves no room for more, in bytes: one, cut.
+pub const POLL_BYTES_MIN: usize = 1 << 10;
+/// Runs that one agent run goes on with, one before the other: more is a loop.
+pub const RESUMES_MAX: usize = 64;
+/// The end of a journal that is read first for its newest events, in bytes.
+pub const EVENTS_BLOCK_BYTES: u64 = 256 << 10;
 /// How long a connection to a model's server may take, in milliseconds.
 pub const MODEL_CONNECT_MS: u64 = 10_000;
 /// How long the head of a model's answer may take, in milliseconds: a local server loads the
@@ -416,3 +433,77 @@ pub const MODEL_LOOK_MS: u64 = 500;
 pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
 /// Models that a refusal names.
 pub const MODELS_NAMED_MAX: usize = 8;
+/// Label in a narration of a tool call, in characters: one line of a narrow screen.
+pub const NARRATION_CHARS: usize = 48;
+/// Id in a narration of a tool call, in characters: a whole id, or a short label.
+pub const NARRATION_ID_CHARS: usize = 24;
+/// Runs that the prompt block of the capability lists: more is a call of `background_list`.
+pub const PROMPT_RUNS: usize = 10;
+/// Runs that `/background` lists: more than a screen.
+pub const COMMAND_RUNS: usize = 100;
+/// Ends that are handed to a host at once: a wake names them all.
+pub const FINISHED_MAX: usize = 64;
+/// Least time between two looks for the counts of a session that others change, in
+/// milliseconds: four a second look live.
+pub const COUNTS_PAUSE_MS: u64 = 250;
+/// Runs of a session that are listened to for its counts: each is a descriptor.
+pub const COUNTS_LISTENED_MAX: usize = 64;
+/// Malformed calls in a row that end an agent run: a model that cannot write one tries for ever.
+pub const MALFORMED_CALLS_MAX: u64 = 3;
+/// Equal failures of a goal's check in a row that end an agent run.
+pub const GOAL_EQUAL_FAILURES_MAX: u64 = 3;
+/// Times that a model is told that its answer does not keep the schema.
+pub const ANSWER_REPAIRS_MAX: u64 = 2;
+/// Times that a model is told that its message was cut.
+pub const ANSWER_CUTS_MAX: u64 = 2;
+/// A schema for answers, in bytes: what fits into a prompt beside the task.
+pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
+/// Schemas in one another.
+pub const SCHEMA_DEPTH_MAX: usize = 32;
+/// How deep an answer is held against its schema.
+pub const SCHEMA_ANSWER_DEPTH_MAX: usize = 64;
+/// Schemas that are held against parts of one answer: a second of work.
+pub const SCHEMA_STEPS_MAX: usize = 100_000;
+/// Faults of an answer that a model is told at once.
+pub const SCHEMA_FAULTS_MAX: usize = 8;
+/// Items of a list that are compared with one another.
+pub const SCHEMA_UNIQUE_MAX: usize = 1_000;
+/// Memory of one pattern of a schema, in bytes.
+pub const SCHEMA_PATTERN_BYTES_MAX: usize = 1 << 20;
+/// Part of a model's window, in percent, from which on the conversation is shortened.
+pub const COMPACT_PERCENT: u64 = 75;
+/// Part of a model's window, in percent, that the newest messages keep when it is shortened.
+pub const COMPACT_KEPT_PERCENT: u64 = 20;
+/// The summary of a shortened conversation, in tokens.
+pub const COMPACT_SUMMARY_TOKENS: u32 = 4_096;
+/// Turns left at which the model is told how many.
+pub const TURNS_LEFT_TOLD: u64 = 5;
+/// How often a worker looks at the runs that it waits for, in milliseconds, where nothing wakes
+/// it: the wake comes from their supervisors.
+pub const OWN_RUNS_LOOK_MS: u64 = 30_000;
+/// Id of a call, in bytes: a file name with it stays far below every file system's limit.
+pub const CALL_ID_BYTES_MAX: usize = 64;
+/// Calls of one run that run at once: each has a keeper, a pipe and a log.
+pub const CALLS_OPEN_MAX: usize = 32;
+/// Asks of one run that are open at once: more than a person answers.
+pub const ASKS_OPEN_MAX: usize = 32;
+/// What a supervisor reads of its worker in one turn, in bytes: signals and cancels come between.
+pub const WORKER_TURN_BYTES: usize = 256 << 10;
+/// What a worker may leave unread before it is read no more itself, in bytes.
+pub const WORKER_BEHIND_BYTES: usize = 64 << 10;
+/// What a worker may leave unread before it is replaced, in bytes.
+pub const WORKER_UNREAD_BYTES_MAX: usize = 1 << 20;
+/// What the workers of one run may tell for its journal, in bytes: 200 turns of 2 MiB and more.
+pub const WORKER_FACTS_BYTES_MAX: u64 = 512 << 20;
+/// How long a worker may take to leave once it has told how its work ended, in milliseconds.
+pub const WORKER_LEAVE_MS: u64 = 10_000;
+/// Pause before the second restart of a worker within its time, in milliseconds; each further
+/// one is twice as long.
+pub const WORKER_PAUSE_MS: u64 = 100;
+/// What an answer to an ask, or a text for a model, may have as one control message, in bytes:
+/// a text of [`SEND_BYTES_MAX`] whose every second character is escaped.
+pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;
+/// Names in the chain of agents that led to a run; of a longer one the newest stay.
+pub const ANCESTRY_MAX: usize = 16;
+/// One name in such a chain, in characters.
+pub const ANCESTOR_CHARS: usize = 60;

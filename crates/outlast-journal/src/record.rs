@@ -1,27 +1,11 @@
 //! What callers see of a run: the record, its short form, and its events.
 
 use crate::{
-    Failure, Kind, Lifetime, Line, Origin, Posture, RunId, Seq, Shell, Spec, State, Status,
-    Survives, Timestamp, Usage, limits, text,
+    Failure, Gap, Kind, Lifetime, Line, Origin, Posture, RunId, Seq, Shell, Spec, State, Status,
+    Survives, Timestamp, Usage, approval::NeedsApproval, limits, signal_number, text,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// Bytes of an output log that are not kept: `from` up to, not with, `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gap {
-    /// First byte that is gone.
-    pub from: u64,
-    /// First byte after it that is kept.
-    pub to: u64,
-}
-
-impl Gap {
-    /// Returns how many bytes are gone.
-    pub fn bytes(self) -> u64 {
-        self.to.saturating_sub(self.from)
-    }
-}
 
 /// What a reader saw beside spec and journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,7 +67,7 @@ pub struct Record {
     pub kind: Kind,
     /// Label.
     pub label: String,
-    /// What was asked for.
+    /// What was asked for, of an agent its task.
     pub command: String,
     /// Directory that it belongs to.
     pub project: String,
@@ -115,6 +99,9 @@ pub struct Record {
     /// One line about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// What somebody must say before an agent run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_approval: Option<NeedsApproval>,
     /// When it was born.
     pub created: Timestamp,
     /// When its command was executed.
@@ -143,6 +130,9 @@ pub struct Record {
     pub posture: Posture,
     /// Who started it.
     pub origin: Origin,
+    /// Session that a sub-agent has in its own program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<String>,
     /// What it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -200,9 +190,15 @@ pub struct ShortRecord {
     /// One line about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// Session that a sub-agent has in its own program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<String>,
     /// Awake time since exec, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ms: Option<u64>,
+    /// What somebody must say before an agent run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_approval: Option<NeedsApproval>,
 }
 
 /// The schema name of [`Record`].
@@ -253,6 +249,7 @@ impl Record {
             ended_by: end.map(|end| end.ended_by.clone()),
             failure: end.and_then(|end| end.failure.clone()),
             summary,
+            needs_approval: NeedsApproval::of(&state.asks),
             created: spec.created,
             started: state.started_at,
             updated,
@@ -264,6 +261,7 @@ impl Record {
             unkillable: end.map(|end| end.unkillable.clone()).unwrap_or_default(),
             posture: posture(spec, state),
             origin: spec.origin.clone(),
+            child_session_id: spec.child_session_id.clone(),
             usage: end.and_then(|end| end.usage),
             timeout_secs: spec.timeout_ms.map(seconds),
             deadline: spec.deadline,
@@ -287,7 +285,9 @@ impl Record {
             updated: self.updated,
             exit_code: self.exit_code,
             summary: self.summary.clone(),
+            child_session_id: self.child_session_id.clone(),
             elapsed_ms: self.elapsed_ms,
+            needs_approval: self.needs_approval.as_ref().map(NeedsApproval::short),
         }
     }
 
@@ -304,7 +304,7 @@ impl Record {
     }
 
     fn failed_code(&self) -> u8 {
-        if let Some(code) = self.exit_code {
+        if let Some(code) = self.exit_code.filter(|code| *code != 0) {
             return u8::try_from(code & 0xff).unwrap_or(1);
         }
         if let Some(signal) = &self.signal {
@@ -364,60 +364,6 @@ fn exit_rule(spec: &Spec) -> String {
     rule.to_owned()
 }
 
-/// Signals by name without SIG, as Linux numbers them.
-const SIGNALS: [(&str, u8); 29] = [
-    ("HUP", 1),
-    ("INT", 2),
-    ("QUIT", 3),
-    ("ILL", 4),
-    ("TRAP", 5),
-    ("ABRT", 6),
-    ("BUS", 7),
-    ("FPE", 8),
-    ("KILL", 9),
-    ("USR1", 10),
-    ("SEGV", 11),
-    ("USR2", 12),
-    ("PIPE", 13),
-    ("ALRM", 14),
-    ("TERM", 15),
-    ("STKFLT", 16),
-    ("CHLD", 17),
-    ("CONT", 18),
-    ("STOP", 19),
-    ("TSTP", 20),
-    ("TTIN", 21),
-    ("TTOU", 22),
-    ("URG", 23),
-    ("XCPU", 24),
-    ("XFSZ", 25),
-    ("VTALRM", 26),
-    ("IO", 29),
-    ("PWR", 30),
-    ("SYS", 31),
-];
-
-/// Returns the number of a signal from its name, with or without SIG, or from its number.
-pub fn signal_number(name: &str) -> Option<u8> {
-    let upper = name.to_ascii_uppercase();
-    let short = upper.strip_prefix("SIG").unwrap_or(&upper);
-    let known = SIGNALS.iter().find(|(known, _)| *known == short);
-    known.map(|(_, number)| *number).or_else(|| {
-        short
-            .parse()
-            .ok()
-            .filter(|number| (1..=64).contains(number))
-    })
-}
-
-/// Returns the name of a signal without SIG; a real-time signal is named by its number.
-pub fn signal_name(number: i32) -> String {
-    SIGNALS
-        .iter()
-        .find(|(_, known)| i32::from(*known) == number)
-        .map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
-}
-
 /// One event as readers see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -455,40 +401,6 @@ pub fn label(given: Option<&str>, command: &str) -> String {
     match given.map(str::trim).filter(|given| !given.is_empty()) {
         Some(given) => text::first_line_label(given, limits::LABEL_GIVEN_CHARS),
         None => text::first_line_label(command, limits::LABEL_CHARS),
-    }
-}
-
-impl Gap {
-    /// Bytes of a gap file: one line of fixed length, so that a write replaces it whole.
-    pub const FILE_BYTES: usize = 96;
-
-    /// Returns the gap as the content of its file.
-    pub fn to_file(self) -> [u8; Self::FILE_BYTES] {
-        let sum = self.from.wrapping_add(self.to);
-        let text = format!(
-            "{{\"v\":1,\"from\":{},\"to\":{},\"sum\":{sum}}}",
-            self.from, self.to
-        );
-        let mut file = [b' '; Self::FILE_BYTES];
-        file[..text.len()].copy_from_slice(text.as_bytes());
-        file[Self::FILE_BYTES - 1] = b'\n';
-        file
-    }
-
-    /// Reads the content of a gap file; `None` when it is empty or half written.
-    pub fn from_file(bytes: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct OnDisk {
-            from: u64,
-            to: u64,
-            sum: u64,
-        }
-        let gap: OnDisk = serde_json::from_slice(bytes).ok()?;
-        let is_whole = gap.from.wrapping_add(gap.to) == gap.sum && gap.from <= gap.to;
-        is_whole.then_some(Self {
-            from: gap.from,
-            to: gap.to,
-        })
     }
 }
 

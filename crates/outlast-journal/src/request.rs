@@ -26,6 +26,17 @@ pub enum CommandLine {
     Agent(Box<AgentRequest>),
 }
 
+/// What makes a run a sub-agent rather than a command: whom its program works for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delegated {
+    /// What the sub-agent is to do. The record shows it in place of the command.
+    pub task: String,
+    /// Model that was asked for in place of the usual one.
+    pub model: Option<String>,
+    /// Session that the sub-agent has in its own program.
+    pub child_session_id: Option<String>,
+}
+
 /// What a caller asks for. Fill in what matters and take the rest from `Request::new`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -77,6 +88,8 @@ pub struct Request {
     pub origin: Origin,
     /// What contains it; `None` is the host as it is. Its workspace is filled in by the start.
     pub containment: Option<Containment>,
+    /// The task, if the command is the program of a sub-agent: then the run is of kind `agent`.
+    pub delegated: Option<Delegated>,
 }
 
 impl Request {
@@ -107,6 +120,7 @@ impl Request {
             idempotency_key: None,
             origin: Origin::default(),
             containment: None,
+            delegated: None,
         }
     }
 
@@ -119,6 +133,10 @@ impl Request {
     /// Fails on the first thing that cannot be made right.
     pub fn check(&self, limits: &Limits, now: Timestamp) -> Result<Checked, RequestError> {
         let command = self.check_command()?;
+        let command = match &self.delegated {
+            Some(delegated) => delegated.check()?.to_owned(),
+            None => command,
+        };
         if self.cwd.to_str().is_none() {
             return Err(RequestError::NotUtf8 {
                 what: "directory",
@@ -167,7 +185,20 @@ impl Request {
             limits::OUTPUT_BYTES_MAX,
             "bytes",
         );
+        let asked = match &self.command {
+            CommandLine::Agent(agent) => agent.turns_max,
+            CommandLine::Direct(_) | CommandLine::Shell { .. } => None,
+        };
+        let turns_max = clamp(
+            &mut notices,
+            "max-turns",
+            asked.unwrap_or(limits::TURNS),
+            1,
+            limits::TURNS_MAX,
+            "turns",
+        );
         Ok(Checked {
+            turns_max,
             label: label(self.label.as_deref(), &command),
             command,
             stop_signal,
@@ -247,6 +278,25 @@ impl Request {
     }
 }
 
+impl Delegated {
+    /// Returns the task once it and what else is here can be kept.
+    fn check(&self) -> Result<&str, RequestError> {
+        if self.task.trim().is_empty() {
+            return Err(RequestError::Blank { what: "task" });
+        }
+        check_text("task", &self.task, limits::COMMAND_BYTES_MAX)?;
+        for (what, name) in [
+            ("model", &self.model),
+            ("child session", &self.child_session_id),
+        ] {
+            if let Some(name) = name {
+                check_name(what, name)?;
+            }
+        }
+        Ok(&self.task)
+    }
+}
+
 fn check_name(what: &'static str, name: &str) -> Result<(), RequestError> {
     if name.trim().is_empty() {
         return Err(RequestError::Blank { what });
@@ -304,7 +354,7 @@ fn amount(number: u64, unit: &str) -> String {
 /// A request whose own parts fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The command as a person would type it.
+    /// The command as a person would type it, of a sub-agent its task.
     pub command: String,
     /// Label.
     pub label: String,
@@ -320,6 +370,8 @@ pub struct Checked {
     pub grace_ms: u64,
     /// Output kept, in bytes.
     pub output_bytes_max: u64,
+    /// Most turns of an agent run.
+    pub turns_max: u64,
     /// What was clamped.
     pub notices: Vec<String>,
 }

@@ -137,7 +137,7 @@ pub struct Spec {
     pub created: Timestamp,
     /// Words that are executed.
     pub argv: Vec<String>,
-    /// What was asked for, as a person would type it; long texts are cut.
+    /// What was asked for, as a person would type it, of an agent its task; long texts are cut.
     pub command: String,
     /// Whether the shell text stands in a file of the run, since no argument can hold it.
     #[serde(default)]
@@ -163,6 +163,15 @@ pub struct Spec {
     /// Runs between it and the root.
     #[serde(default)]
     pub depth: u32,
+    /// Agents above it, a host that asked for a sub-agent among them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub agents_above: u32,
+    /// Session that a sub-agent has in its own program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<String>,
+    /// Model that was asked for in place of the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Time limit in milliseconds of awake time, counted from exec.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -227,6 +236,14 @@ pub struct Spec {
     /// What it outlasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survives: Option<Survives>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Spec {

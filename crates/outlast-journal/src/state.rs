@@ -1,6 +1,7 @@
 //! Folds a journal into the state that callers see.
 
-use crate::{Claimed, End, Fact, Line, MainExit, Queued, Seq, Started, Stop, Timestamp};
+use crate::agent::{Asked, Told, Work};
+use crate::{Claimed, End, Fact, Line, MainExit, Peek, Queued, Seq, Started, Stop, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -66,6 +67,31 @@ impl fmt::Display for Status {
     }
 }
 
+/// An ask of an agent run that nobody has answered yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenAsk {
+    /// When it was asked.
+    pub since: Timestamp,
+    /// What.
+    pub asked: Asked,
+}
+
+/// Kinds of facts that change no state.
+const STATELESS: [&str; 12] = [
+    "text",
+    "tool_called",
+    "tool_result",
+    "tool_failed",
+    "goal_evaluated",
+    "turn.begin",
+    "model.turn",
+    "call.request",
+    "call.result",
+    "call.claimed",
+    "call.ended",
+    "history.compacted",
+];
+
 /// What a journal adds up to so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
@@ -87,6 +113,8 @@ pub struct State {
     pub ended_at: Option<Timestamp>,
     /// Time of the newest line.
     pub updated_at: Option<Timestamp>,
+    /// Asks of an agent run that nobody has answered yet, oldest first.
+    pub asks: Vec<OpenAsk>,
     /// Position of the next event.
     pub next_seq: Seq,
     /// Lines that could not be read.
@@ -112,7 +140,15 @@ impl State {
     }
 
     /// Takes one line, without its newline.
+    ///
+    /// Of a fact that changes no state only the head is read: an agent run has many, and long.
     pub fn apply_bytes(&mut self, line: &[u8]) {
+        if let Some(head) = Peek::of(line)
+            && STATELESS.contains(&head.kind)
+        {
+            self.note(head.ts, head.seq);
+            return;
+        }
         match Line::from_bytes(line) {
             Ok(line) => self.apply(&line),
             Err(_) => self.damaged_lines += 1,
@@ -121,10 +157,7 @@ impl State {
 
     /// Takes one line.
     pub fn apply(&mut self, line: &Line) {
-        self.updated_at = self.updated_at.max(Some(line.ts));
-        if let Some(seq) = line.seq {
-            self.next_seq = self.next_seq.max(Seq(seq.0.saturating_add(1)));
-        }
+        self.note(line.ts, line.seq);
         match line.fact() {
             Ok(Fact::Claimed(claimed)) => self.claimed = Some(claimed),
             Ok(Fact::Queued(queued)) => self.queued = Some(queued),
@@ -140,20 +173,35 @@ impl State {
             }
             Ok(Fact::Ended(end)) if !end.status.is_ended() => self.damaged_lines += 1,
             Ok(Fact::Ended(end)) => {
+                self.asks.clear();
                 if self.end.is_none() {
                     self.end = Some(end);
                     self.ended_at = Some(line.ts);
                 }
             }
+            Ok(Fact::Answered(answered)) => {
+                self.asks.retain(|open| open.asked.ask != answered.ask);
+            }
+            Ok(Fact::Told(told)) => self.ask(&told, line.ts),
             Ok(
-                Fact::WorkerStarted(_)
-                | Fact::CallClaimed(_)
-                | Fact::CallEnded(_)
-                | Fact::Answered(_)
-                | Fact::Told(_)
-                | Fact::Unknown,
+                Fact::WorkerStarted(_) | Fact::CallClaimed(_) | Fact::CallEnded(_) | Fact::Unknown,
             ) => {}
             Err(_) => self.damaged_lines += 1,
+        }
+    }
+
+    fn note(&mut self, ts: Timestamp, seq: Option<Seq>) {
+        self.updated_at = self.updated_at.max(Some(ts));
+        if let Some(seq) = seq {
+            self.next_seq = self.next_seq.max(Seq(seq.0.saturating_add(1)));
+        }
+    }
+
+    fn ask(&mut self, told: &Told, since: Timestamp) {
+        let work = Work::read(&told.kind, told.message.as_deref(), &told.data);
+        if let Some(Work::Ask(asked)) = work {
+            self.asks.retain(|open| open.asked.ask != asked.ask);
+            self.asks.push(OpenAsk { since, asked });
         }
     }
 

@@ -10,7 +10,11 @@
 #[doc = include_str!("../../../docs/guide/embedding.md")]
 struct Guide;
 
+mod answer;
+pub mod background;
 mod cancel;
+mod containers;
+mod events;
 mod find;
 mod follow;
 mod hear;
@@ -20,6 +24,7 @@ mod matcher;
 mod notes;
 mod notices;
 mod output;
+mod poll;
 mod read;
 mod reindex;
 mod retention;
@@ -33,25 +38,30 @@ mod sweep;
 mod testing;
 mod wait;
 
+pub use events::EventPage;
 pub use find::FindError;
 pub use list::{Counts, Damage, ListQuery, Listing};
 pub use notes::{Note, NoteError, Noted};
 pub use notices::NoticeScope;
+pub use outlast_journal::NeedsApproval;
+pub use outlast_journal::agent::document::Document;
 pub use outlast_journal::{
-    CommandLine, Containment, Event, Gap, Git, Guarantee, Kind, LeftoverRecord, Leftovers,
-    Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef, Record,
-    Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
+    CommandLine, Containment, Delegated, Event, Gap, Git, Guarantee, Kind, LeftoverRecord,
+    Leftovers, Lifetime, LimitBound, Limits, Network, Origin, OutputRecord, Posture, ProcessRef,
+    Record, Request, RequestError, RunId, Seq, Shell, ShortRecord, Spec, Status, Stdin, StopCause,
     Survives, Tier, Timestamp, error::Advice, limits, shortest_unique,
 };
-pub use read::{EventPage, ReadError};
+pub use poll::{PollQuery, Polled};
+pub use read::ReadError;
 pub use reindex::Reindexed;
 pub use retention::{GcError, GcQuery, GcReport, RemoveError};
 pub use store::{Access, OpenError, Store, network_name};
 
+pub use answer::AnswerError;
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
 pub use hear::{HearQuery, Heard};
-pub use outlast_supervisor::init_supervisor;
+pub use outlast_supervisor::{clock, init_supervisor, worker_channel};
 pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
 pub use send::SendError;
 pub use start::{Begun, ContainError, StartError, project, surroundings};

@@ -7,29 +7,14 @@
 use crate::settle::{self, Settled};
 use crate::{Store, sweep};
 use outlast_journal::{
-    Event, Gap, LeftoverRecord, Line, Live, ProcessRef, Record, RunId, Seq, Spec, SpecError, State,
-    Status, Timestamp, error::Advice, limits, mask::Masker, names, text,
+    Gap, LeftoverRecord, Line, Live, ProcessRef, Record, RunId, Spec, SpecError, State, Status,
+    Timestamp, error::Advice, limits, mask::Masker, names, text,
 };
 use outlast_supervisor::{clock, fsio, lock, process};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-/// Some events of a run, in their order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EventPage {
-    /// The events.
-    pub events: Vec<Event>,
-    /// Where the next page begins.
-    pub next_seq: Seq,
-    /// Whether there is a next page already.
-    pub more: bool,
-    /// Events after the asked position that are too old to be replayed.
-    pub skipped: u64,
-    /// Lines of the journal that cannot be read, of the whole run.
-    pub damaged_lines: u64,
-}
 
 /// A run at one moment.
 #[derive(Clone, Debug)]
@@ -67,25 +52,6 @@ impl Store {
         let dir = self.existing_dir(id)?;
         let seen = self.look(&dir, id)?;
         Ok(self.record_of(&dir, &seen))
-    }
-
-    /// Returns the events at or after `since`, at most `events_max` of them.
-    ///
-    /// Only the newest `POLL_EVENTS_MAX` are replayed; `skipped` counts what that leaves out.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`Self::record`] does.
-    pub fn events(
-        &self,
-        id: &RunId,
-        since: Seq,
-        events_max: usize,
-    ) -> Result<EventPage, ReadError> {
-        let dir = self.existing_dir(id)?;
-        let seen = self.look(&dir, id)?;
-        let journal = read_journal(&dir)?;
-        Ok(page(&journal, seen.unwritten, since, events_max))
     }
 
     /// Notes that the run was read now, which renews its idle budget; a run without one is left alone.
@@ -307,42 +273,6 @@ fn leftovers_now(state: &State) -> Option<Vec<ProcessRef>> {
 /// Returns the processes named in the end that are known to be alive.
 pub(crate) fn leftovers_alive(state: &State) -> Vec<ProcessRef> {
     leftovers_now(state).unwrap_or_default()
-}
-
-fn page(journal: &[u8], unwritten: Option<Box<Line>>, since: Seq, events_max: usize) -> EventPage {
-    let padding = journal.iter().rev().take_while(|byte| **byte == 0).count();
-    let written = journal.get(..journal.len() - padding).unwrap_or_default();
-    let mut damaged_lines = 0;
-    let mut events: Vec<Event> = Vec::new();
-    for line in written.split_inclusive(|byte| *byte == b'\n') {
-        // The last line may be in the making.
-        let Some(line) = line.strip_suffix(b"\n") else {
-            continue;
-        };
-        match Line::from_bytes(line) {
-            Ok(line) => events.extend(Event::from_line(line)),
-            Err(_) => damaged_lines += 1,
-        }
-    }
-    events.extend(unwritten.and_then(|line| Event::from_line(*line)));
-    let total = events
-        .last()
-        .map_or(0, |event| event.seq.0.saturating_add(1));
-    let kept_max = u64::try_from(limits::POLL_EVENTS_MAX).unwrap_or(u64::MAX);
-    let first = total.saturating_sub(kept_max).max(since.0);
-    let asked = events.partition_point(|event| event.seq.0 < first);
-    let mut events = events.split_off(asked);
-    let more = events.len() > events_max;
-    events.truncate(events_max);
-    EventPage {
-        next_seq: Seq(events
-            .last()
-            .map_or(first, |event| event.seq.0.saturating_add(1))),
-        events,
-        more,
-        skipped: first - since.0,
-        damaged_lines,
-    }
 }
 
 /// Why a run cannot be read.

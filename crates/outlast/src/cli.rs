@@ -2,9 +2,11 @@
 //!
 //! Only its shape. What the words mean is in `values`, what the verbs do in `verbs`.
 
+mod agent;
 mod look;
 mod run;
 
+pub(crate) use agent::{AnswerArguments, AsksArguments, DoArguments, ResumeArguments, Watch};
 pub(crate) use look::{
     EventsArguments, ExportArguments, LogsArguments, PsArguments, ShowArguments,
 };
@@ -62,6 +64,7 @@ const EXAMPLES: &str = "\
 Examples:
   outlast run -- cargo test            start a command, print its id
   outlast run --wait -c 'make | tee log'
+  outlast do 'fix the build' --until make    hand a task to an agent
   outlast ps                           what runs here, what became of the rest
   outlast show m3qd                    one run: an id, the start of one, or a label
   outlast logs -f m3qd
@@ -71,6 +74,7 @@ const EXAMPLES_AND_CODES: &str = "\
 Examples:
   outlast run -- cargo test            start a command, print its id
   outlast run --wait -c 'make | tee log'
+  outlast do 'fix the build' --until make    hand a task to an agent
   outlast ps                           what runs here, what became of the rest
   outlast show m3qd                    one run: an id, the start of one, or a label
   outlast logs -f m3qd
@@ -91,6 +95,16 @@ Environment:
 pub(crate) enum Verb {
     /// Start a command and print its id
     Run(Box<RunArguments>),
+    /// Hand a task to an agent that works in the background, and print the id of its run
+    Do(Box<DoArguments>),
+    /// Start an agent run that goes on where another ended
+    Resume(ResumeArguments),
+    /// List what agent runs wait to be told
+    Asks(AsksArguments),
+    /// Allow what an agent run asks to do
+    Approve(AnswerArguments),
+    /// Forbid what an agent run asks to do
+    Deny(AnswerArguments),
     /// List runs, newest first
     Ps(PsArguments),
     /// Show all there is to know of one run

@@ -4,11 +4,14 @@
 //! A key that is not known is an error, never ignored: a limit that was meant
 //! to hold and does not is worse than a program that will not start.
 
+pub(crate) mod agent;
+
 use crate::{
     policy::{self, Rules},
     sandbox::{self, Sandbox},
     values::{duration_ms, size_bytes},
 };
+use agent::AgentConfig;
 use outlast_journal::{Limits, error::Advice};
 use serde_json::{Value as Json, json};
 use std::{
@@ -31,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// What contains runs.
     pub(crate) sandbox: Sandbox,
+    /// What agent runs use.
+    pub(crate) agent: AgentConfig,
     /// The file, whether there is one or not.
     pub(crate) path: Option<PathBuf>,
     /// Whether there is one.
@@ -145,6 +150,7 @@ impl Config {
         let mut config = Self {
             limits: Limits::default(),
             sandbox: Sandbox::default(),
+            agent: AgentConfig::default(),
             is_there: text.is_some(),
             rules: None,
             path,
@@ -177,6 +183,10 @@ impl Config {
             }
             if name == sandbox::TABLE {
                 self.sandbox = Sandbox::read(path, limits)?;
+                continue;
+            }
+            if name == agent::TABLE {
+                self.agent = AgentConfig::read(path, limits)?;
                 continue;
             }
             if name != TABLE {
@@ -348,6 +358,10 @@ impl Advice for ConfigError {
                     policy::TABLE,
                     policy::KEYS.join(", ")
                 )
+            }
+            Self::Key { key, .. } if key.starts_with("agent.") => {
+                let keys = agent::KEYS.join(", ");
+                format!("the table [{}] may have {keys}", agent::TABLE)
             }
             Self::Key { key, .. } if key.starts_with("sandbox.") => {
                 let keys = sandbox::KEYS.join(", ");

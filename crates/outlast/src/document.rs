@@ -6,12 +6,12 @@
 )]
 
 use crate::{
-    config::{Config, Setting},
+    config::{Config, Setting, agent},
     sandbox,
 };
 use outlast_lib::{
     Cancelled, Damage, Gap, GcReport, Matched, OutputPage, Record, Reindexed as Made, RunId,
-    ShortRecord, Status,
+    ShortRecord, Status, Timestamp,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -149,6 +149,69 @@ impl Sent {
     }
 }
 
+/// Asks that are open: the answer of `asks`.
+#[derive(Serialize)]
+pub(crate) struct Asks<'a> {
+    schema: &'static str,
+    asks: Vec<OpenAsk<'a>>,
+}
+
+#[derive(Serialize)]
+struct OpenAsk<'a> {
+    id: RunId,
+    label: &'a str,
+    ask: &'a str,
+    tool: &'a str,
+    question: &'a str,
+    since: Timestamp,
+    expires: Timestamp,
+    more: u64,
+}
+
+impl<'a> Asks<'a> {
+    /// Returns the document of what these runs ask.
+    pub(crate) fn of(records: &'a [Record]) -> Self {
+        let asks = records.iter().filter_map(|record| {
+            let asked = record.needs_approval.as_ref()?;
+            Some(OpenAsk {
+                id: record.id,
+                label: &record.label,
+                ask: &asked.ask,
+                tool: &asked.tool,
+                question: &asked.question,
+                since: asked.since,
+                expires: asked.expires,
+                more: asked.more,
+            })
+        });
+        Self {
+            schema: "outlast.asks/1",
+            asks: asks.collect(),
+        }
+    }
+}
+
+/// What was answered: the answer of `approve` and of `deny`.
+#[derive(Serialize)]
+pub(crate) struct Answered<'a> {
+    schema: &'static str,
+    id: RunId,
+    ask: &'a str,
+    approved: bool,
+}
+
+impl<'a> Answered<'a> {
+    /// Returns the document of an answer to what `id` asked.
+    pub(crate) fn of(id: RunId, ask: &'a str, approved: bool) -> Self {
+        Self {
+            schema: "outlast.answered/1",
+            id,
+            ask,
+            approved,
+        }
+    }
+}
+
 /// Names of environment variables: the answer of `show --env`.
 #[derive(Serialize)]
 pub(crate) struct Environment<'a> {
@@ -218,6 +281,7 @@ pub(crate) struct Configuration<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<serde_json::Map<String, Value>>,
     sandbox: BTreeMap<&'static str, String>,
+    agent: BTreeMap<&'static str, Value>,
 }
 
 /// What is configured for `outlast serve`.
@@ -255,6 +319,10 @@ impl<'a> Configuration<'a> {
             sandbox: sandbox::KEYS
                 .into_iter()
                 .map(|key| (key, config.sandbox.value(key)))
+                .collect(),
+            agent: agent::KEYS
+                .into_iter()
+                .map(|key| (key, config.agent.value(key)))
                 .collect(),
         }
     }
@@ -299,6 +367,7 @@ pub(crate) struct Collected<'a> {
     bytes_freed: u64,
     kept_untold: usize,
     swept: usize,
+    containers: usize,
     debris: usize,
     failed: Vec<Trouble>,
 }
@@ -313,6 +382,7 @@ impl<'a> Collected<'a> {
             bytes_freed: report.bytes_freed,
             kept_untold: report.kept_untold,
             swept: report.swept,
+            containers: report.containers,
             debris: report.debris,
             failed: Trouble::of(&report.failed),
         }

@@ -4,6 +4,7 @@
 //! anything else, so that one allocates next to nothing. Then words become a
 //! verb, the verb does its work, and what went wrong is told once, here.
 
+mod agents;
 mod cli;
 mod completions;
 mod config;

@@ -55,6 +55,7 @@ pub(crate) fn running() -> Record {
             host: Some("cli".to_owned()),
             ..Origin::default()
         },
+        child_session_id: None,
         usage: None,
         timeout_secs: None,
         deadline: None,
@@ -63,6 +64,7 @@ pub(crate) fn running() -> Record {
         shell: None,
         cancelling: false,
         queue_position: None,
+        needs_approval: None,
         survives: Some(Survives {
             host_exit: true,
             terminal: true,

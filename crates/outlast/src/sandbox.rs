@@ -152,6 +152,21 @@ impl Sandbox {
         }
     }
 
+    /// Returns what is to contain the calls of an agent: the workspace to edit and no network,
+    /// unless it asks for something else.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::of_host`] does.
+    pub(crate) fn of_agent(
+        &self,
+        tier: Option<Tier>,
+        network: Option<Network>,
+    ) -> Result<Option<Containment>, SandboxError> {
+        let tier = tier.unwrap_or(Tier::SandboxEdit.min(self.tier_max));
+        self.of_host(Some(tier), network)
+    }
+
     /// Returns the value of a key as it is shown.
     pub(crate) fn value(&self, key: &str) -> String {
         match key {

@@ -124,6 +124,15 @@ pub(crate) fn talk(text: &str) {
     say(&format!("{text}\n"));
 }
 
+/// Writes `bytes` to stderr as they are.
+///
+/// As `talk`.
+pub(crate) fn talk_bytes(bytes: &[u8]) {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(bytes).ok();
+    stderr.flush().ok();
+}
+
 /// Replaces the last line of a terminal on stderr by `text`, without a newline.
 pub(crate) fn redraw(text: &str) {
     say(&format!("\r{text}\x1b[K"));

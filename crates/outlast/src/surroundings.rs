@@ -2,6 +2,7 @@
 //!
 //! The only reader of environment variables. Everything else is given values.
 
+use crate::agents;
 use outlast_journal::error::Advice;
 use std::{env, ffi::OsString, io, path::PathBuf};
 
@@ -22,6 +23,8 @@ pub(crate) struct Surroundings {
     pub(crate) host_session: Option<String>,
     /// `$CLAUDE_PROJECT_DIR`, if absolute: the project of that host.
     pub(crate) host_project: Option<PathBuf>,
+    /// `$OUTLAST_INVOKED_BY`: the agents that led to this process, oldest first.
+    pub(crate) invoked_by: Vec<String>,
     /// Whether `$NO_COLOR` or a dumb terminal forbids colours.
     pub(crate) is_plain: bool,
 }
@@ -46,6 +49,9 @@ impl Surroundings {
             run: text("OUTLAST_RUN").and_then(|id| id.into_string().ok()),
             host_session: text("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok()),
             host_project: absolute("CLAUDE_PROJECT_DIR"),
+            invoked_by: text(agents::INVOKED_BY)
+                .map(|said| agents::chain(&said.to_string_lossy()))
+                .unwrap_or_default(),
             is_plain: text("NO_COLOR").is_some() || text("TERM").is_some_and(|term| term == "dumb"),
         }
     }

@@ -1,5 +1,6 @@
 //! Why a model could not be asked, or did not answer.
 
+use super::Provider;
 use outlast_journal::error::Advice;
 use std::fmt;
 
@@ -175,6 +176,131 @@ impl Advice for ModelError {
                 | Fault::Stalled
                 | Fault::Unreadable => "resume the run later, or choose another model".into(),
             },
+        }
+    }
+}
+
+/// Why there is no model for a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChooseError {
+    /// None was named, and none is there.
+    #[error("there is no model: none is named, no key is set, no local server answers")]
+    NoModel,
+    /// The name says nothing of a provider, and no local server has it.
+    #[error("`{asked}` is no model that is known here")]
+    UnknownName {
+        /// What was asked for.
+        asked: String,
+    },
+    /// The key of the provider is not set.
+    #[error("there is no key for {provider}")]
+    NoKey {
+        /// The provider.
+        provider: Provider,
+    },
+    /// A server with the chat form was asked for, and its address is not set.
+    #[error("`{asked}` has no address")]
+    NoAddress {
+        /// What was asked for.
+        asked: String,
+    },
+    /// An address cannot be used. It is not shown: there may be a password in it.
+    #[error("`{variable}` {what}")]
+    Address {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The provider's list does not have the model.
+    #[error("`{place}` has no model `{name}`")]
+    NotListed {
+        /// The model.
+        name: String,
+        /// Who was asked.
+        place: String,
+        /// Models that it has.
+        nearest: Vec<String>,
+        /// How many it has.
+        count: usize,
+    },
+    /// No model was named, and which to take is not known.
+    #[error("`{place}` has no model that is known here")]
+    NoName {
+        /// Who was asked.
+        place: String,
+    },
+    /// Nobody answers at an address of this machine.
+    #[error("no server of models answers at `{place}`")]
+    NoServer {
+        /// The address.
+        place: String,
+        /// Why.
+        source: reqwest::Error,
+    },
+    /// An agent below another asked for a model of another provider.
+    #[error("`{asked}` is no model of {provider}, which the run above uses")]
+    OtherProvider {
+        /// What was asked for.
+        asked: String,
+        /// The provider of the run above.
+        provider: Provider,
+    },
+    /// No client could be made.
+    #[error("no HTTP client can be made for models")]
+    Client {
+        /// Why.
+        source: reqwest::Error,
+    },
+}
+
+impl Advice for ChooseError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoModel => "no_model",
+            Self::UnknownName { .. } => "unknown_model",
+            Self::NoKey { .. } => "no_model_key",
+            Self::NoAddress { .. } => "no_model_address",
+            Self::Address { .. } => "bad_model_address",
+            Self::NotListed { .. } | Self::NoName { .. } => "model_not_found",
+            Self::NoServer { .. } => "model_unreachable",
+            Self::OtherProvider { .. } => "other_provider",
+            Self::Client { .. } => "model_client",
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::NoModel => "name one with `--model` or `OUTLAST_MODEL`, set \
+                `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`, set \
+                `OPENAI_BASE_URL` to a server with OpenAI's chat form, or start an Ollama or a \
+                llama.cpp server"
+                .into(),
+            Self::UnknownName { .. } => "write `claude-…`, `gpt-…`, `gemini-…`, `ollama/NAME`, \
+                `llama.cpp/NAME`, `openai/NAME`, `anthropic/NAME` or `gemini/NAME`; for another \
+                server set `OPENAI_BASE_URL`"
+                .into(),
+            Self::NoKey { provider } => format!("set `{}`", provider.key_variable()),
+            Self::NoAddress { .. } => "set `OPENAI_BASE_URL`; most end with `/v1`".into(),
+            Self::Address { variable, .. } => {
+                format!("set `{variable}` to an address such as `http://127.0.0.1:8000/v1`")
+            }
+            Self::NotListed { nearest, count, .. } => {
+                let names: Vec<_> = nearest.iter().map(|name| format!("`{name}`")).collect();
+                let more = count.saturating_sub(nearest.len());
+                match (names.is_empty(), more) {
+                    (true, _) => "give the server a model first".into(),
+                    (false, 0) => format!("it has {}", names.join(", ")),
+                    (false, more) => format!("it has {} and {more} more", names.join(", ")),
+                }
+            }
+            Self::NoName { .. } => "name one with `--model`".into(),
+            Self::NoServer { .. } => "start the server, or correct its address".into(),
+            Self::OtherProvider { provider, .. } => {
+                format!("leave the model out, or name one of {provider}")
+            }
+            Self::Client { .. } => "install the system's root certificates".into(),
         }
     }
 }

@@ -37,6 +37,9 @@ fn spec() -> Spec {
         parent: None,
         root: None,
         depth: 0,
+        agents_above: 0,
+        child_session_id: None,
+        model: None,
         timeout_ms: None,
         deadline: None,
         idle_ttl_ms: None,
@@ -130,6 +133,7 @@ fn a_run_that_was_just_born_says_only_what_is_known() {
 /// A spec with everything that a record shows of it.
 fn full_spec() -> Spec {
     Spec {
+        child_session_id: Some("child".to_owned()),
         session: Some("s".to_owned()),
         parent: Some(id()),
         timeout_ms: Some(1_500),
@@ -201,7 +205,7 @@ fn a_run_of_which_all_is_known_says_all() {
         "leftovers": [{"pid": 50, "command": "sleep 9"}], "runs_inside": [id()],
         "unkillable": [60], "usage": {"cpu_ms": 4, "peak_rss_bytes": 5},
         "session": "s", "parent": id(), "timeout_secs": 1.5, "deadline": at(99),
-        "idle_ttl_secs": 3_600.0, "queue_position": 0,
+        "idle_ttl_secs": 3_600.0, "queue_position": 0, "child_session_id": "child",
         "shell": {"program": "/bin/bash", "login": false, "pipefail": true},
         "survives": {"host_exit": true, "terminal": true, "unit_restart": false},
     });

@@ -113,6 +113,7 @@ fn a_journal_of_every_kind_adds_up() {
             "it timed_out".to_owned(),
         ))),
         ended_at: Some(at(7)),
+        asks: Vec::new(),
         updated_at: Some(at(7)),
         next_seq: Seq(6),
         damaged_lines: 0,
@@ -398,4 +399,63 @@ fn a_state_has_one_word_everywhere() {
     assert_eq!(format!("{:>10}|", Status::Failed), "    failed|");
     let ended = Status::ALL.into_iter().filter(|status| status.is_ended());
     assert_eq!(ended.collect::<Vec<_>>(), Status::ALL[2..]);
+}
+
+fn told(kind: &str, data: serde_json::Value) -> Line {
+    let told = crate::agent::Told {
+        kind: kind.to_owned(),
+        message: None,
+        data,
+    };
+    Line::new(&Fact::Told(told), Seq(4), at(9))
+}
+
+fn ask(name: &str) -> Line {
+    let data = serde_json::json!({
+        "ask": name, "tool": "shell", "question": "may I?",
+        "expires": "2026-01-01T00:00:00.000Z",
+    });
+    told("ask", data)
+}
+
+#[test]
+fn an_ask_is_open_until_it_is_answered_or_the_run_ends() {
+    let mut state = State::default();
+    for line in [ask("1.1"), ask("1.2"), ask("1.2")] {
+        state.apply_bytes(line.to_bytes().trim_ascii_end());
+    }
+    let open = |state: &State| -> Vec<String> {
+        let asks = state.asks.iter();
+        asks.map(|open| open.asked.ask.clone()).collect()
+    };
+    assert_eq!(open(&state), ["1.1", "1.2"]);
+    assert_eq!(state.asks[0].since, at(9));
+    let answered = crate::worker::Answered {
+        ask: "1.1".to_owned(),
+        is_approved: false,
+        text: None,
+        by: "cli".to_owned(),
+    };
+    state.apply(&Line::new(&Fact::Answered(answered), Seq(7), at(10)));
+    assert_eq!(open(&state), ["1.2"]);
+    let end = End::new(Status::Cancelled, "cancel", "cancelled".to_owned());
+    state.apply(&Line::new(&Fact::Ended(Box::new(end)), Seq(8), at(11)));
+    assert!(open(&state).is_empty());
+}
+
+#[test]
+fn a_fact_that_changes_no_state_counts_whether_its_head_or_its_whole_is_read() {
+    for kind in super::STATELESS {
+        let line = told(
+            kind,
+            serde_json::json!({"call": "1.1", "text": "x".repeat(100)}),
+        );
+        let mut by_head = State::default();
+        by_head.apply_bytes(line.to_bytes().trim_ascii_end());
+        let mut whole = State::default();
+        whole.apply(&line);
+        // Data that is not of its kind is damage only to those who read it.
+        whole.damaged_lines = 0;
+        assert_eq!(by_head, whole, "{kind}");
+    }
 }

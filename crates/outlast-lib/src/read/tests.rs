@@ -1,21 +1,9 @@
 //! A record says what is known of a run at this moment; events come in pages without silent gaps.
 
 use super::*;
-use crate::testing::{Fixture, Run, hold, nobody, put};
-use outlast_journal::{Fact, Note, Queue, Queued, mask};
+use crate::testing::{Fixture, hold, nobody, put};
+use outlast_journal::{Fact, Queue, Queued, Seq, mask};
 use std::os::unix::fs::PermissionsExt;
-
-fn noted(fixture: &Fixture, notes: u64) -> Run {
-    let mut maker = fixture.run(1).claimed().started();
-    for _ in 1..notes {
-        maker = maker.fact(&Fact::Note(Note::default()));
-    }
-    maker.ended(Status::Completed).make()
-}
-
-fn seqs(page: &EventPage) -> Vec<u64> {
-    page.events.iter().map(|event| event.seq.0).collect()
-}
 
 #[test]
 fn a_run_that_is_not_there_is_named() {
@@ -205,70 +193,6 @@ fn a_spec_of_a_later_version_is_read() {
     let later = text.replacen("\"v\":1", "\"v\":2,\"colour\":{\"deep\":[1]}", 1);
     run.put("spec.json", later.as_bytes());
     assert_eq!(fixture.store.record(&run.id).unwrap().label, "run 1");
-}
-
-#[test]
-fn damaged_lines_hide_no_others_and_are_counted() {
-    let fixture = Fixture::new();
-    let run = fixture
-        .run(1)
-        .claimed()
-        .bytes(b"not json\n{}\n\xff\xfe\n")
-        .started()
-        .bytes(b"\n")
-        .ended(Status::Failed)
-        .make();
-    let record = fixture.store.record(&run.id).unwrap();
-    assert_eq!(record.status, Status::Failed);
-    assert!(record.started.is_some());
-    let page = fixture.store.events(&run.id, Seq(0), 10).unwrap();
-    assert_eq!(seqs(&page), [0, 1]);
-    assert_eq!(page.damaged_lines, 4);
-}
-
-#[test]
-fn events_come_in_pages_from_wherever_the_caller_stands() {
-    let fixture = Fixture::new();
-    let run = noted(&fixture, 5);
-    let page = |since, most| fixture.store.events(&run.id, Seq(since), most).unwrap();
-    let look = |page: &EventPage| (seqs(page), page.next_seq.0, page.more, page.skipped);
-    assert_eq!(look(&page(0, 100)), (vec![0, 1, 2, 3, 4, 5], 6, false, 0));
-    assert_eq!(look(&page(0, 2)), (vec![0, 1], 2, true, 0));
-    assert_eq!(look(&page(2, 4)), (vec![2, 3, 4, 5], 6, false, 0));
-    assert_eq!(look(&page(6, 4)), (vec![], 6, false, 0));
-    assert_eq!(look(&page(99, 4)), (vec![], 99, false, 0));
-    assert_eq!(look(&page(0, 0)), (vec![], 0, true, 0));
-    let all = page(0, 100);
-    assert_eq!(all.events[0].kind, "started");
-    assert_eq!(all.events[5].kind, "completed");
-}
-
-#[test]
-fn events_that_are_too_old_for_a_poll_are_skipped_and_counted() {
-    let fixture = Fixture::new();
-    let most = u64::try_from(limits::POLL_EVENTS_MAX).unwrap();
-    let run = noted(&fixture, most + 10);
-    let page = |since| fixture.store.events(&run.id, Seq(since), 2).unwrap();
-    assert_eq!((seqs(&page(0)), page(0).skipped), (vec![11, 12], 11));
-    assert_eq!((seqs(&page(5)), page(5).skipped), (vec![11, 12], 6));
-    assert_eq!((seqs(&page(20)), page(20).skipped), (vec![20, 21], 0));
-}
-
-#[test]
-fn a_line_in_the_making_is_no_event_yet() {
-    let fixture = Fixture::new();
-    let (run, _lock) = fixture.live(1);
-    let journal = run.journal();
-    let line = journal
-        .split_inclusive(|byte| *byte == b'\n')
-        .next_back()
-        .unwrap();
-    run.put(
-        "journal.jsonl",
-        &[&journal[..], &line[..line.len() - 1]].concat(),
-    );
-    let page = fixture.store.events(&run.id, Seq(0), 10).unwrap();
-    assert_eq!((seqs(&page), page.damaged_lines), (vec![0], 0));
 }
 
 #[test]

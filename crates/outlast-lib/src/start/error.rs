@@ -56,14 +56,30 @@ pub enum StartError {
     #[error("the system gave no random bytes")]
     NoRandom,
     /// Every place is held.
-    #[error("{}", at_capacity(session.as_deref(), *places_max))]
+    #[error("{}", at_capacity(session.as_deref(), *of_agents, *places_max))]
     AtCapacity {
         /// The session whose places are held; the whole store's when absent.
         session: Option<String>,
+        /// Whether they are the places of agent runs.
+        of_agents: bool,
         /// How many places there are.
         places_max: u32,
         /// The runs that hold them, with their labels.
         holders: Vec<(RunId, String)>,
+    },
+    /// An agent run is to work in a directory that is none.
+    #[error("`{}` is no directory to work in", path.display())]
+    NoDirectory {
+        /// The path.
+        path: PathBuf,
+        /// What the system said; absent when something else is there.
+        source: Option<io::Error>,
+    },
+    /// A check could not be run.
+    #[error("the check cannot be run: {why}")]
+    NoCheck {
+        /// Why not.
+        why: &'static str,
     },
     /// Runs inside runs are too deep.
     #[error("the run would be {depth} deep and the limit is {depth_max}")]
@@ -159,6 +175,8 @@ impl Advice for StartError {
             Self::NoLocks { .. } => "store_no_locks",
             Self::NoRandom => "no_random",
             Self::AtCapacity { .. } => "at_capacity",
+            Self::NoDirectory { .. } => "work_dir",
+            Self::NoCheck { .. } => "until_refused",
             Self::DepthExceeded { .. } => "depth_exceeded",
             Self::DescendantsExceeded { .. } => "descendants_exceeded",
             Self::KeyConflict { .. } => "idempotency_conflict",
@@ -185,6 +203,11 @@ impl Advice for StartError {
             Self::NoLocks { .. } => "put the store on a local file system".into(),
             Self::NoRandom => "try again".into(),
             Self::AtCapacity { holders, .. } => capacity_hint(holders),
+            Self::NoDirectory { .. } => start_hint("work_dir").into(),
+            Self::NoCheck { .. } => {
+                "leave the check away, or let the run use a shell: --sandbox edit, without --local"
+                    .into()
+            }
             Self::DepthExceeded { .. } | Self::DescendantsExceeded { .. } => {
                 "start it from outside, or wait for runs of this chain to end".into()
             }
@@ -203,11 +226,12 @@ impl Advice for StartError {
     }
 }
 
-fn at_capacity(session: Option<&str>, places_max: u32) -> String {
+fn at_capacity(session: Option<&str>, of_agents: bool, places_max: u32) -> String {
+    let what = if of_agents { "agent run" } else { "run" };
     let runs = if places_max == 1 {
-        "1 run is"
+        format!("1 {what} is")
     } else {
-        &format!("{places_max} runs are")
+        format!("{places_max} {what}s are")
     };
     match session {
         Some(session) => format!("{runs} active in session `{session}`, which is the limit"),

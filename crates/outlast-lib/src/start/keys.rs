@@ -5,9 +5,13 @@
 
 use super::{StartError, private_dirs};
 use crate::Store;
-use outlast_journal::{RunId, limits, names};
+use outlast_journal::agent::{AgentRequest, ModelChoice};
+use outlast_journal::{
+    Checked, CommandLine, Containment, Request, RunId, Surroundings, limits, mask, names,
+};
 use outlast_supervisor::{clock, fsio, lock};
 use rustix::event::{Timespec, poll};
+use serde_json::json;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
@@ -22,6 +26,76 @@ pub(super) enum Look {
     Free,
     /// A run.
     Run(RunId),
+}
+
+/// The names that an idempotency key goes by on disk.
+pub(super) struct Key {
+    pub(super) name: String,
+    pub(super) request_hash: String,
+}
+
+impl Store {
+    /// Returns the names of a key and of the request that has it.
+    pub(super) fn key_of(
+        &self,
+        key: &str,
+        request: &Request,
+        checked: &Checked,
+    ) -> Result<Key, StartError> {
+        let store_key = self
+            .key()
+            .map_err(|error| StartError::store("the store's key", Some(error)))?;
+        let (kind, words, login, pipefail) = match &request.command {
+            CommandLine::Direct(words) => ("direct", words.clone(), false, false),
+            CommandLine::Shell {
+                text,
+                login,
+                pipefail,
+            } => ("shell", vec![text.clone()], *login, *pipefail),
+            CommandLine::Agent(agent) => {
+                // Chosen anew for a repeated request, the model may be another.
+                let asked = AgentRequest {
+                    model: ModelChoice::default(),
+                    ..(**agent).clone()
+                };
+                ("agent", vec![json!(asked).to_string()], false, false)
+            }
+        };
+        let mut canonical = json!([
+            [kind, words, login, pipefail],
+            request.cwd.to_string_lossy(),
+            request.env_set,
+            request.session,
+            request.label,
+            checked.timeout_ms,
+            request.deadline,
+            checked.grace_ms,
+            checked.stop_signal,
+            request.stop_command,
+            checked.output_bytes_max,
+            request.leftovers,
+            request.lifetime,
+            request.stdin,
+            checked.idle_ttl_ms,
+        ]);
+        if let (Some(contained), Some(parts)) = (&request.containment, canonical.as_array_mut()) {
+            parts.push(json!(Containment {
+                surroundings: Surroundings::default(),
+                ..contained.clone()
+            }));
+        }
+        if let (Some(delegated), Some(parts)) = (&request.delegated, canonical.as_array_mut()) {
+            parts.push(json!([
+                delegated.task,
+                delegated.model,
+                delegated.child_session_id
+            ]));
+        }
+        Ok(Key {
+            name: mask::keyed_hash(&store_key, key.as_bytes()),
+            request_hash: mask::keyed_hash(&store_key, canonical.to_string().as_bytes()),
+        })
+    }
 }
 
 /// Looks a key up; waits for a run that is being born.

@@ -2,22 +2,30 @@
 
 use super::{StartError, ancestry::Parent};
 use crate::Store;
-use outlast_journal::{Pool, Request, RunId, mask, names};
+use outlast_journal::{CommandLine, Pool, Request, RunId, mask, names};
 use outlast_supervisor::{lock, places};
 use std::fs::{self, File};
 use std::path::Path;
 
+/// Folder of the places of agent runs.
+const AGENTS: &str = "agents";
+
 /// Returns the pools that a run takes a place of when it executes.
-pub(super) fn of(store: &Store, request: &Request, _parent: Option<&Parent>) -> Vec<Pool> {
+pub(super) fn of(store: &Store, request: &Request) -> Vec<Pool> {
     let session = request.session.as_deref().map(|session| Pool {
         name: session_pool(session),
         places_max: store.limits().session_runs_max,
+    });
+    let is_agent = matches!(request.command, CommandLine::Agent(_));
+    let agents = (is_agent || request.delegated.is_some()).then(|| Pool {
+        name: AGENTS.to_owned(),
+        places_max: store.limits().agent_runs_max,
     });
     let whole = Pool {
         name: "store".to_owned(),
         places_max: store.limits().store_runs_max,
     };
-    session.into_iter().chain([whole]).collect()
+    agents.into_iter().chain(session).chain([whole]).collect()
 }
 
 /// Returns the pool of all live descendants of a root.
@@ -36,9 +44,15 @@ pub(super) fn queue_name(request: &Request) -> String {
         .map_or_else(|| "store".to_owned(), session_pool)
 }
 
+/// How the folders of sessions' places begin.
+const SESSION: &str = "session-";
+
 fn session_pool(session: &str) -> String {
     // Any text may name a session; a hash of it may name a folder.
-    format!("session-{}", mask::keyed_hash(&[0; 32], session.as_bytes()))
+    format!(
+        "{SESSION}{}",
+        mask::keyed_hash(&[0; 32], session.as_bytes())
+    )
 }
 
 /// Returns whether somebody waits in a queue.
@@ -69,8 +83,10 @@ pub(super) fn at_capacity(store: &Store, request: &Request, pool: &Pool) -> Star
         let label = store.spec(&id).map(|spec| spec.label).unwrap_or_default();
         Some((id, label))
     });
+    let is_of_session = pool.name.starts_with(SESSION);
     StartError::AtCapacity {
-        session: request.session.clone().filter(|_| pool.name != "store"),
+        session: request.session.clone().filter(|_| is_of_session),
+        of_agents: pool.name == AGENTS,
         places_max: pool.places_max,
         holders: holders.collect(),
     }

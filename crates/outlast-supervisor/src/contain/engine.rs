@@ -7,7 +7,7 @@
 
 use super::launcher::{STATUS, read_policy, say};
 use super::refused::{Refused, broken, of_engine};
-use super::{Before, Bound, By, Contain, Contained, end_all, protected, reference};
+use super::{Before, Bound, By, Contain, Contained, calls, end_all, protected, reference};
 use crate::clock;
 use crate::platform::{self, confine};
 use outlast_journal::limits::ENGINE_SETUP_MS;
@@ -150,6 +150,8 @@ pub struct HandedEngine {
     pub pinned: Vec<(String, bool)>,
     /// User and group of this process.
     pub ids: (u32, u32),
+    /// The system calls that the command does without, in the OCI's form.
+    pub filter: String,
 }
 
 /// Takes what the supervisor handed down. Signals are blocked from then on: what is asked of the
@@ -169,6 +171,7 @@ pub fn receive_engine() -> std::io::Result<HandedEngine> {
         status,
         pinned,
         ids: confine::own_ids(),
+        filter: calls::for_engines(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What process 1 gives up before it executes anything, for itself and all that come after it:
 //! capabilities, new privileges, paths (Landlock) and system calls (seccomp).
 
+use super::calls::{ABSENT, FAMILIES, NAMESPACES, REFUSED, REFUSED_HERE, REQUESTS};
 use super::launcher::{Broken, step};
 use super::mounts::{DEVICES, TEMPORARY};
 use crate::platform::confine;
@@ -185,87 +186,15 @@ fn landlock(policy: &Policy) -> Result<RulesetStatus, RulesetError> {
     Ok(ruleset.restrict_self()?.ruleset)
 }
 
-/// Calls that change mounts, namespaces, the kernel, or look into it.
-const REFUSED: [libc::c_long; 39] = [
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsmount,
-    libc::SYS_fsconfig,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_syslog,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_vhangup,
-    libc::SYS_lookup_dcookie,
-];
-/// The same, where only one kind of processor has them.
-#[cfg(target_arch = "x86_64")]
-const REFUSED_HERE: [libc::c_long; 3] = [libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt];
-#[cfg(not(target_arch = "x86_64"))]
-const REFUSED_HERE: [libc::c_long; 0] = [];
-
-/// Calls whose arguments a filter cannot see: libraries do without where they are not there.
-const ABSENT: [libc::c_long; 4] = [
-    libc::SYS_clone3,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-];
-
-/// Families of sockets that a run may make.
-const FAMILIES: [libc::c_int; 4] = [
-    libc::AF_UNIX,
-    libc::AF_INET,
-    libc::AF_INET6,
-    libc::AF_NETLINK,
-];
-
-/// Namespaces that a clone may not make.
-const NAMESPACES: [libc::c_int; 7] = [
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWCGROUP,
-];
-
 /// Returns the filters in the order in which they are set.
 fn filters(families: &[libc::c_int]) -> Result<Vec<BpfProgram>, Broken> {
     let arch: Result<TargetArch, _> = std::env::consts::ARCH.try_into();
     let arch = step("seccomp: processor", arch.map_err(io::Error::other))?;
     let made = (|| {
-        let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+        let absent = ABSENT
+            .iter()
+            .map(|call| (call.number, Vec::new()))
+            .collect();
         let absent = SeccompFilter::new(absent, SeccompAction::Allow, errno(libc::ENOSYS), arch)?;
         let refused = SeccompFilter::new(
             refused(families)?,
@@ -296,7 +225,7 @@ fn refused(
     let number = |value: libc::c_int| u64::from(value.unsigned_abs());
     let calls = REFUSED.iter().chain(&REFUSED_HERE);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        calls.map(|call| (*call, Vec::new())).collect();
+        calls.map(|call| (call.number, Vec::new())).collect();
     let others = families
         .iter()
         .map(|family| is(0, SeccompCmpOp::Ne, number(*family)));
@@ -310,7 +239,7 @@ fn refused(
     let pair = is(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))?;
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(vec![pair])?]);
     let mut keys = Vec::new();
-    for request in [libc::TIOCSTI, libc::TIOCLINUX] {
+    for request in REQUESTS {
         let request = is(1, SeccompCmpOp::Eq, request)?;
         keys.push(SeccompRule::new(vec![request])?);
     }

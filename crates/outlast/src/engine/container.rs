@@ -3,6 +3,7 @@
 //! Plain data in, plain data out.
 
 use super::connect::Found;
+use super::filter::Filter;
 use super::refusal::Refusal;
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, HostConfig, HostConfigLogConfig, Mount,
@@ -13,10 +14,6 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// Label with the run, by which a container is known as ours.
-pub(super) const RUN_LABEL: &str = "outlast.run";
-/// Label with what the container belongs to: boot, number and start of the supervisor.
-pub(super) const OWNER_LABEL: &str = "outlast.supervisor";
 /// Option that keeps a program from getting more rights than its parent.
 const NO_NEW_PRIVILEGES: &str = "no-new-privileges";
 /// Capabilities that every engine gives to a container which drops none.
@@ -45,6 +42,8 @@ pub(super) struct Asked<'a> {
     pub(super) pinned: &'a [(String, bool)],
     /// User and group of the caller.
     pub(super) ids: (u32, u32),
+    /// The system calls that the command does without, in the OCI's form.
+    pub(super) filter: &'a Filter,
 }
 
 impl Asked<'_> {
@@ -131,8 +130,8 @@ impl Asked<'_> {
             attach_stdout: Some(true),
             attach_stderr: Some(true),
             labels: Some(HashMap::from([
-                (RUN_LABEL.to_owned(), self.run()),
-                (OWNER_LABEL.to_owned(), owner),
+                (names::CONTAINER_RUN.to_owned(), self.run()),
+                (names::CONTAINER_OWNER.to_owned(), owner),
             ])),
             host_config: Some(self.host(found)),
             ..ContainerCreateBody::default()
@@ -149,7 +148,10 @@ impl Asked<'_> {
             network_mode: Some(network(&asked.network).to_owned()),
             readonly_rootfs: Some(true),
             cap_drop: Some(vec!["ALL".to_owned()]),
-            security_opt: Some(vec![NO_NEW_PRIVILEGES.to_owned()]),
+            security_opt: Some(vec![
+                NO_NEW_PRIVILEGES.to_owned(),
+                self.filter.option(found.program),
+            ]),
             ipc_mode: Some("private".to_owned()),
             userns_mode: keeps_ids.then(|| "keep-id".to_owned()),
             // The command is to end by a signal as anywhere; process 1 does not.
@@ -218,6 +220,8 @@ impl Asked<'_> {
         };
         let is_dropped =
             has(&host.cap_drop, "ALL") || DEFAULT_CAPABILITIES.iter().all(|one| is_gone(one));
+        let mut options = host.security_opt.iter().flatten();
+        let is_filtered = options.any(|option| self.filter.is_in(option));
         let is_bare = host.privileged != Some(true)
             && host.cap_add.as_ref().is_none_or(Vec::is_empty)
             && host.devices.as_ref().is_none_or(Vec::is_empty);
@@ -240,6 +244,7 @@ impl Asked<'_> {
                 "no bound on new privileges",
                 has(&host.security_opt, NO_NEW_PRIVILEGES),
             ),
+            ("another filter of system calls", is_filtered),
             ("no processes of its own", own(&host.pid_mode)),
             ("no memory of its own to share", own(&host.ipc_mode)),
             (

@@ -6,6 +6,7 @@
 
 mod connect;
 mod container;
+mod filter;
 mod live;
 mod refusal;
 
@@ -43,6 +44,7 @@ fn talk(handed: HandedEngine) -> ExitCode {
         status,
         pinned,
         ids,
+        filter,
     } = handed;
     let mut status = UnixStream::from(status);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -53,11 +55,19 @@ fn talk(handed: HandedEngine) -> ExitCode {
         say(&mut status, &refusal.report());
         return ExitCode::from(FAILED);
     };
+    let filter = match filter::Filter::new(filter) {
+        Ok(filter) => filter,
+        Err(refusal) => {
+            say(&mut status, &refusal.report());
+            return ExitCode::from(FAILED);
+        }
+    };
     let asked = container::Asked {
         policy: &policy,
         environment: &environment,
         pinned: &pinned,
         ids,
+        filter: &filter,
     };
     let outcome = runtime.block_on(async {
         let setup = Duration::from_millis(limits::ENGINE_SETUP_MS).saturating_sub(EARLIER);

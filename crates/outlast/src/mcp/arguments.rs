@@ -255,6 +255,16 @@ pub(crate) enum ArgumentError {
     /// Its caller cannot hold it.
     #[error("`lifetime` cannot be `session` over HTTP")]
     LifetimeOverHttp,
+    /// It is too long.
+    #[error("`{name}` has {bytes} bytes and the limit is {bytes_max}")]
+    TooLong {
+        /// The argument.
+        name: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
     /// The directory to run in is not there.
     #[error("`cwd` names no directory: `{path}`")]
     NoDirectory {
@@ -273,6 +283,7 @@ impl Advice for ArgumentError {
             Self::Word { .. } => "unknown_word",
             Self::EnvNotAllowed { .. } => "env_not_allowed",
             Self::LifetimeOverHttp => "lifetime_over_http",
+            Self::TooLong { .. } => "too_long",
             Self::NoDirectory { .. } => "work_dir",
         }
     }
@@ -292,6 +303,9 @@ impl Advice for ArgumentError {
             Self::LifetimeOverHttp => {
                 "leave `lifetime` out and cancel the run, or give it `timeout_secs`".to_owned()
             }
+            Self::TooLong { name, .. } => format!(
+                "put the long part of `{name}` into a file of the workspace and name the file"
+            ),
             Self::NoDirectory { .. } => {
                 "give a directory that exists, or leave it out for the project root".to_owned()
             }

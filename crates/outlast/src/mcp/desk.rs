@@ -12,8 +12,8 @@ use crate::{
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
-    Advice, ListQuery, Network, NoticeScope, Request, RunId, ShortRecord, Status, Store, Tier,
-    limits, project,
+    Advice, CommandLine, ListQuery, Network, NoticeScope, Request, RunId, ShortRecord, Status,
+    Store, Tier, limits, project,
 };
 use serde_json::{Value, json};
 use std::{
@@ -99,6 +99,7 @@ impl Desk {
         let surroundings = Surroundings {
             host_session: None,
             host_project: None,
+            invoked_by: Vec::new(),
             ..surroundings.clone()
         };
         let mut desk = Self::new(&surroundings, session)?;
@@ -128,6 +129,11 @@ impl Desk {
             Some(asked) => root.join(asked),
             None => root,
         }
+    }
+
+    /// Returns the agents that led to this process, oldest first.
+    pub(super) fn invoked_by(&self) -> &[String] {
+        &self.surroundings.invoked_by
     }
 
     /// Returns the host's own session, if it told one to this process.
@@ -182,7 +188,12 @@ impl Desk {
         let projects = [Path::new(&here), Path::new(&there)];
         let policy = Policy::of(config.rules.as_ref(), &projects).map_err(refused)?;
         let notice = policy.keep(request).map_err(refused)?;
-        let contained = policy.lower(config.sandbox.clone()).of_host(tier, network);
+        let sandbox = policy.lower(config.sandbox.clone());
+        let contained = match &request.command {
+            CommandLine::Agent(agent) if agent.is_local => Ok(None),
+            CommandLine::Agent(_) => sandbox.of_agent(tier, network),
+            CommandLine::Direct(_) | CommandLine::Shell { .. } => sandbox.of_host(tier, network),
+        };
         request.containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
         Ok(notice)
     }

@@ -8,6 +8,7 @@
 mod act;
 mod answer;
 mod arguments;
+mod assistant;
 mod desk;
 mod hints;
 mod http;

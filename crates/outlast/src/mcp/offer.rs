@@ -36,9 +36,20 @@ impl Offer for Desk {
             let name: String = call.tool.chars().take(SHOWN_CHARS).collect();
             return Err(RequestError::params(format!("unknown tool `{name}`")));
         };
-        let as_task = call.takes_task && tool == Tool::Run && task::fits(&call.arguments);
+        let begins = match tool {
+            Tool::Run => task::fits(&call.arguments),
+            Tool::AssistantStart => true,
+            Tool::List
+            | Tool::Output
+            | Tool::Wait
+            | Tool::Send
+            | Tool::Cancel
+            | Tool::AssistantPoll
+            | Tool::AssistantCancel => false,
+        };
+        let as_task = call.takes_task && begins;
         let caller = call.caller;
-        let answer = tools::answer(self, &caller, tool, call.arguments, listener.interrupt);
+        let answer = tools::answer(self, &caller, tool, call.arguments, listener.interrupt)?;
         // A task says nothing of other runs, so what the answer would have told is not told.
         if as_task && let Some(task) = task::begun(self, &answer) {
             return Ok(Reply::Task(task));

@@ -16,7 +16,10 @@ use outlast_lib::{
     Stdin, Tier, WaitQuery, limits,
 };
 use outlast_supervisor::process;
-use std::{env, path::Path};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 /// How names begin that `env` may not set: they put code into every program that starts.
 pub(crate) const REFUSED_ENV: &str = "LD_";
@@ -33,7 +36,8 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
         0,
         limits::TOOL_WAIT_SECS,
     );
-    let begun = start(call, request(call, asked, &mut notices)?)?;
+    let begun = start_once(call, request(call, asked, &mut notices)?);
+    let begun = begun.map_err(|error| start_failure(&error))?;
     if !begun.is_replayed {
         call.desk.note_start();
     }
@@ -57,7 +61,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer, 
 }
 
 /// Starts a run. Without a key of the caller's own, the host's id of the call is one.
-fn start(call: &Call<'_>, request: Request) -> Result<Begun, Failure> {
+pub(super) fn start_once(call: &Call<'_>, request: Request) -> Result<Begun, StartError> {
     let mut request = request;
     let is_own = request.idempotency_key.is_some();
     if !is_own {
@@ -69,7 +73,7 @@ fn start(call: &Call<'_>, request: Request) -> Result<Begun, Failure> {
         request.idempotency_key = None;
         begun = call.store.start(&request);
     }
-    begun.map_err(|error| start_failure(&error))
+    begun
 }
 
 fn head(begun: &Begun, record: &Record, notices: Vec<String>) -> Answer {
@@ -217,18 +221,13 @@ fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<R
         login: true,
         pipefail: asked.pipefail,
     };
-    let host_session = call.caller.session.as_deref();
-    let host_session = host_session.or(call.desk.host_session());
     let timeout_ms = match asked.timeout_secs {
         Some(secs) => secs.saturating_mul(1_000),
         None => call.store.limits().tool_timeout_ms,
     };
     let mut request = Request {
-        environment: env::vars_os().collect(),
         env_set: asked.env,
-        is_for_tool: true,
         label: asked.label,
-        session: Some(call.desk.session(call.caller)),
         timeout_ms: Some(timeout_ms),
         leftovers: asked.leftovers,
         lifetime: asked.lifetime,
@@ -236,19 +235,31 @@ fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<R
         stdin: asked.stdin,
         is_queued: asked.queue,
         idempotency_key: asked.idempotency_key,
-        origin: Origin {
-            host: Some(call.caller.host.clone().unwrap_or_else(|| "mcp".to_owned())),
-            session: host_session.map(str::to_owned),
-            thread: call.caller.thread.clone(),
-            ..Origin::default()
-        },
-        ..Request::new(command, cwd)
+        ..plain_request(call, command, cwd)
     };
     let bound = call
         .desk
         .bind(&call.config, call.caller, &mut request, asked.containment)?;
     notices.extend(bound);
     Ok(request)
+}
+
+/// Returns the request of a caller for this command, without what a call may ask beside.
+pub(super) fn plain_request(call: &Call<'_>, command: CommandLine, cwd: PathBuf) -> Request {
+    let session = call.caller.session.as_deref();
+    let session = session.or(call.desk.host_session());
+    Request {
+        environment: env::vars_os().collect(),
+        is_for_tool: true,
+        session: Some(call.desk.session(call.caller)),
+        origin: Origin {
+            host: Some(call.caller.host.clone().unwrap_or_else(|| "mcp".to_owned())),
+            session: session.map(str::to_owned),
+            thread: call.caller.thread.clone(),
+            ancestry: call.desk.invoked_by().to_vec(),
+        },
+        ..Request::new(command, cwd)
+    }
 }
 
 /// Refuses a directory that is not there before there is a run.

@@ -129,7 +129,6 @@ fn view(store: &Store, record: &Record, detail: Map<String, Value>) -> Task {
     let ended = record.ended.map_or(now, Timestamp::unix_ms);
     // Kept so long after the end; the protocol counts from the beginning.
     let kept_ms = u64::from(store.limits().retention_days).saturating_mul(DAY_MS);
-    let quiet_ms = now.saturating_sub(record.updated.unix_ms());
     Task {
         id: record.id.to_string(),
         status: word(record.status),
@@ -138,8 +137,14 @@ fn view(store: &Store, record: &Record, detail: Map<String, Value>) -> Task {
         created_at: record.created.to_string(),
         updated_at: record.updated.to_string(),
         ttl_ms: Some(ended.saturating_sub(created).saturating_add(kept_ms)),
-        poll_ms: poll_ms(quiet_ms),
+        poll_ms: poll_after_ms(record),
     }
+}
+
+/// Returns when another look at a run is worth it, in milliseconds from now.
+pub(super) fn poll_after_ms(record: &Record) -> u64 {
+    let now = clock::now().unix_ms();
+    poll_ms(now.saturating_sub(record.updated.unix_ms()))
 }
 
 /// Returns when another look is worth it: the longer nothing changed, the later.

@@ -4,9 +4,10 @@ use super::{
     act,
     answer::Answer,
     arguments::{ArgumentError, Arguments},
+    assistant::{self, Refused},
     desk::{self, Desk},
     hints, read, run, wait,
-    wire::Caller,
+    wire::{Caller, RequestError},
 };
 use crate::{
     config::Config,
@@ -28,16 +29,22 @@ pub(super) enum Tool {
     Wait,
     Send,
     Cancel,
+    AssistantStart,
+    AssistantPoll,
+    AssistantCancel,
 }
 
 /// Every tool by its name.
-pub(super) const TOOLS: [(&str, Tool); 6] = [
+pub(super) const TOOLS: [(&str, Tool); 9] = [
     ("background_run", Tool::Run),
     ("background_list", Tool::List),
     ("background_output", Tool::Output),
     ("background_wait", Tool::Wait),
     ("background_send", Tool::Send),
     ("background_cancel", Tool::Cancel),
+    ("assistant_start", Tool::AssistantStart),
+    ("assistant_poll", Tool::AssistantPoll),
+    ("assistant_cancel", Tool::AssistantCancel),
 ];
 
 /// Names of the arguments of each tool, out of its schema.
@@ -65,7 +72,13 @@ impl Tool {
         match self {
             Self::Wait => true,
             Self::Run => arguments.contains_key("wait_secs"),
-            Self::List | Self::Output | Self::Send | Self::Cancel => false,
+            Self::List
+            | Self::Output
+            | Self::Send
+            | Self::Cancel
+            | Self::AssistantStart
+            | Self::AssistantPoll
+            | Self::AssistantCancel => false,
         }
     }
 
@@ -106,27 +119,76 @@ impl Call<'_> {
     }
 }
 
+/// What a call asks for. Arguments of the assistant tools are read whole.
+enum Work {
+    Background(Tool, Arguments),
+    Start(Box<assistant::Start>),
+    Poll(assistant::Poll),
+    Cancel(String),
+}
+
+impl Work {
+    fn read(tool: Tool, arguments: Arguments) -> Result<Self, ArgumentError> {
+        let mut arguments = arguments;
+        Ok(match tool {
+            Tool::AssistantStart => Self::Start(Box::new(assistant::Start::read(&mut arguments)?)),
+            Tool::AssistantPoll => Self::Poll(assistant::Poll::read(&mut arguments)?),
+            Tool::AssistantCancel => Self::Cancel(arguments.needed_text("run_id")?),
+            Tool::Run | Tool::List | Tool::Output | Tool::Wait | Tool::Send | Tool::Cancel => {
+                Self::Background(tool, arguments)
+            }
+        })
+    }
+}
+
 /// Answers a call. What cannot be done is an answer too.
+///
+/// # Errors
+///
+/// Fails when arguments of an assistant tool are wrong, which its callers take for an error of
+/// the protocol.
 pub(super) fn answer(
     desk: &Desk,
     caller: &Caller,
     tool: Tool,
     given: Map<String, Value>,
     interrupt: BorrowedFd<'_>,
-) -> Answer {
-    let answered = try_answer(desk, caller, tool, given, interrupt);
-    answered.unwrap_or_else(|failure| Answer::refused(&hints::in_tools(failure)))
+) -> Result<Answer, RequestError> {
+    let is_assistant = matches!(
+        tool,
+        Tool::AssistantStart | Tool::AssistantPoll | Tool::AssistantCancel
+    );
+    let read = tool.arguments(given);
+    let answered = match read.and_then(|arguments| Work::read(tool, arguments)) {
+        Ok(work) => try_answer(desk, caller, work, interrupt),
+        Err(error) if is_assistant => Err(Refused::Argument(wrong(&error))),
+        Err(error) => Err(bad(&error).into()),
+    };
+    match answered {
+        Ok(answer) => Ok(answer),
+        Err(Refused::Failure(failure)) => Ok(Answer::refused(&hints::in_tools(failure))),
+        Err(Refused::Argument(message)) => Err(RequestError::params(message)),
+    }
+}
+
+/// Returns what is wrong with an argument and what fits, on one line.
+fn wrong(error: &ArgumentError) -> String {
+    let failure = bad(error);
+    format!("{}; {}", failure.sentence(), failure.hint())
 }
 
 fn try_answer(
     desk: &Desk,
     caller: &Caller,
-    tool: Tool,
-    given: Map<String, Value>,
+    work: Work,
     interrupt: BorrowedFd<'_>,
-) -> Result<Answer, Failure> {
-    let mut arguments = tool.arguments(given).map_err(|error| bad(&error))?;
-    let (store, config) = desk.open_with_config()?;
+) -> Result<Answer, Refused> {
+    let (store, config) = match (desk.open_with_config(), &work) {
+        (Ok(opened), _) => opened,
+        // A cancel is never refused: where nothing can be looked up, nothing is known.
+        (Err(_), Work::Cancel(typed)) => return Ok(assistant::unknown(typed)),
+        (Err(failure), _) => return Err(failure.into()),
+    };
     let call = Call {
         desk,
         caller,
@@ -134,22 +196,35 @@ fn try_answer(
         config,
         interrupt,
     };
-    let mut answer = match tool {
-        Tool::Run => run::run(&call, &mut arguments)?,
-        Tool::List => read::list(&call, &mut arguments)?,
-        Tool::Output => read::output(&call, &mut arguments)?,
-        Tool::Wait => wait::wait(&call, &mut arguments)?,
-        Tool::Send => act::send(&call, &mut arguments)?,
-        Tool::Cancel => act::cancel(&call, &mut arguments)?,
+    let mut answer = match work {
+        Work::Background(tool, mut arguments) => background(&call, tool, &mut arguments)?,
+        Work::Start(asked) => assistant::start(&call, *asked)?,
+        Work::Poll(asked) => assistant::poll(&call, &asked)?,
+        Work::Cancel(typed) => assistant::cancel(&call, &typed),
     };
     // What an answer is about it tells itself, also where that ended a moment later.
-    let about = answer.object.get("id").and_then(Value::as_str);
+    let about = answer.object.get("id").or(answer.object.get("run_id"));
+    let about = about.and_then(Value::as_str);
     let about = about.and_then(|id| RunId::parse(id).ok());
     let named: Vec<RunId> = answer.told.iter().copied().chain(about).collect();
     let unseen = desk.unseen(&call.store, caller, &named);
     answer.told.extend(unseen.iter().map(|run| run.id));
     let notices = unseen.iter().map(desk::notice).collect();
     Ok(answer.with_list_before_message("ended_unseen", notices))
+}
+
+fn background(call: &Call<'_>, tool: Tool, arguments: &mut Arguments) -> Result<Answer, Failure> {
+    match tool {
+        Tool::Run => run::run(call, arguments),
+        Tool::List => read::list(call, arguments),
+        Tool::Output => read::output(call, arguments),
+        Tool::Wait => wait::wait(call, arguments),
+        Tool::Send => act::send(call, arguments),
+        Tool::Cancel => act::cancel(call, arguments),
+        Tool::AssistantStart | Tool::AssistantPoll | Tool::AssistantCancel => {
+            Err(bad(&ArgumentError::Missing { name: "run_id" }))
+        }
+    }
 }
 
 /// Returns the failure of arguments that cannot be understood.

@@ -1,6 +1,8 @@
 //! What the verbs do: arguments and a surface in, an exit code out.
 
 mod act;
+mod agent;
+mod asks;
 mod collect;
 mod config;
 mod events;
@@ -19,6 +21,10 @@ impl Verb {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Self::Run(arguments) => arguments.json,
+            Self::Do(arguments) => arguments.watch.json,
+            Self::Resume(arguments) => arguments.watch.json,
+            Self::Asks(arguments) => arguments.json,
+            Self::Approve(arguments) | Self::Deny(arguments) => arguments.json,
             Self::Ps(arguments) => arguments.json,
             Self::Show(arguments) => arguments.json,
             Self::Logs(arguments) => arguments.json,
@@ -48,6 +54,11 @@ pub(crate) fn act(surface: &mut Surface, verb: Verb) -> Result<u8, Stop> {
             run::run(surface, *arguments).map_err(Stop::beside_a_run)
         }
         Verb::Run(arguments) => run::run(surface, *arguments),
+        Verb::Do(arguments) => agent::act(surface, *arguments),
+        Verb::Resume(arguments) => agent::resume(surface, arguments),
+        Verb::Asks(arguments) => asks::asks(surface, &arguments),
+        Verb::Approve(arguments) => asks::answer(surface, &arguments, true),
+        Verb::Deny(arguments) => asks::answer(surface, &arguments, false),
         Verb::Ps(arguments) => ps::ps(surface, arguments),
         Verb::Show(arguments) => show::show(surface, &arguments),
         Verb::Logs(arguments) => logs::logs(surface, &arguments),

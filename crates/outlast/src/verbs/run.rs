@@ -2,6 +2,8 @@
 
 mod request;
 
+pub(super) use request::{cwd, stdin_text};
+
 use crate::{
     cli::RunArguments,
     failure::{Failure, Stop, exit},
@@ -52,7 +54,8 @@ pub(crate) fn run(surface: &mut Surface, arguments: RunArguments) -> Result<u8, 
     Ok(exit::FINE)
 }
 
-fn interrupt() -> Result<Interrupt, Failure> {
+/// Returns ^C and TERM as something that a wait can watch.
+pub(super) fn interrupt() -> Result<Interrupt, Failure> {
     Interrupt::new().map_err(|error| {
         let message = format!("cannot watch for signals: {error}");
         Failure::plain(
@@ -190,7 +193,7 @@ impl Wait<'_> {
 }
 
 /// Returns the failure of a start, with the exit code that a shell would give.
-fn start_failure(error: &StartError) -> Failure {
+pub(super) fn start_failure(error: &StartError) -> Failure {
     if let StartError::CouldNotStart { id, failure } = error {
         let is_missing = failure.code == "no_such_program";
         let exit = if is_missing {

@@ -61,6 +61,10 @@ fn made(asked: &Asked<'_>) -> ContainerInspectResponse {
     }
 }
 
+fn filter() -> Filter {
+    Filter::new("{}".to_owned()).expect("there is memory")
+}
+
 /// Something that an engine does not do as it was told.
 type Change = fn(&mut HostConfig);
 
@@ -73,16 +77,18 @@ fn a_container_that_is_bound_by_less_than_was_asked_for_is_refused() {
         environment: b"",
         pinned: &pinned,
         ids: (1, 1),
+        filter: &filter(),
     };
     let fine = made(&asked);
     let holds = asked.check(&fine).expect("all is as it was asked for");
     assert!(holds.contains(&Guarantee::NetNone), "{holds:?}");
-    let changes: [Change; 9] = [
+    let changes: [Change; 10] = [
         |host| host.readonly_rootfs = None,
         |host| host.cap_drop = None,
         |host| host.cap_add = Some(vec!["SYS_ADMIN".to_owned()]),
         |host| host.privileged = Some(true),
         |host| host.security_opt = None,
+        |host| host.security_opt = Some(vec![NO_NEW_PRIVILEGES.to_owned()]),
         |host| host.network_mode = Some("bridge".to_owned()),
         |host| host.pid_mode = Some("host".to_owned()),
         |host| host.ipc_mode = Some("host".to_owned()),
@@ -124,6 +130,7 @@ fn what_names_folders_of_this_machine_stays_outside() {
         environment: b"PATH=/a:/b\0SHELL=/bin/zsh\0CARGO_HOME=/t\0LANG=C\0OUTLAST_RUN=abc\0",
         pinned: &[],
         ids: (1, 1),
+        filter: &filter(),
     };
     assert_eq!(asked.environment(), ["LANG=C", "OUTLAST_RUN=abc"]);
     assert_eq!(asked.name(), "outlast-abc");

@@ -39,6 +39,7 @@ fn errors_of_the_library_speak_of_tools() {
     assert_eq!(
         hint_of(&StartError::AtCapacity {
             session: None,
+            of_agents: false,
             places_max: 1,
             holders: vec![(id, "build".to_owned())],
         }),

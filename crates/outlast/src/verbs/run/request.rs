@@ -228,7 +228,7 @@ fn not_utf8(what: &'static str, lossy: &str) -> Failure {
 }
 
 /// Reads the text of a command from stdin, and no more than one byte beyond the limit.
-fn stdin_text() -> Result<String, Failure> {
+pub(crate) fn stdin_text() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let bytes_max = limits::COMMAND_BYTES_MAX;
     let limit = u64::try_from(bytes_max)
@@ -257,7 +257,7 @@ fn stdin_text() -> Result<String, Failure> {
 }
 
 /// Returns the directory to run in. That it exists is for the run to find out.
-fn cwd(asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+pub(crate) fn cwd(asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
     let here = || work_dir().map_err(|error| Failure::new(&error, exit::NOT_STARTED));
     let cwd = match asked {
         Some(path) if path.is_absolute() => path.clone(),
