@@ -333,7 +333,7 @@ fn a_call_that_is_dropped_is_given_up() {
         panic!("no own call");
     };
     block_on(async {
-        let call = bench.tools.run(own.clone());
+        let call = bench.tools.run("1.1", own.clone());
         let now = async {};
         tokio::select! {
             biased;
@@ -341,6 +341,6 @@ fn a_call_that_is_dropped_is_given_up() {
             _ = call => {}
         }
     });
-    let outcome = block_on(bench.tools.run(own));
+    let outcome = block_on(bench.tools.run("1.1", own));
     assert_eq!(outcome.shown, "     1\tx\n");
 }

@@ -13,7 +13,13 @@ const CODE_HEADS: &[&str] = &[
 ];
 
 /// What stands before the stable name of an error that no such function gives.
-const CODE_CALLS: &[&str] = &["Failure::plain(", " failure(", "code: "];
+const CODE_CALLS: &[&str] = &[
+    "Failure::plain(",
+    " failure(",
+    "code: ",
+    "Refusal::new(",
+    "Refused::new(",
+];
 
 /// The parts of a record, by the file that declares them.
 const RECORDS: &[(&str, &[&str])] = &[
