@@ -413,9 +413,11 @@ pub const MODEL_HEADERS_MS: u64 = 300_000;
 pub const MODEL_STALL_MS: u64 = 300_000;
 /// How long one answer of a model may take, in milliseconds: an hour, whatever it sends.
 pub const MODEL_ANSWER_MS: u64 = 3_600_000;
+/// One answer of a model, in bytes of its events: a hundred times the longest useful one.
+pub const MODEL_ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Attempts at one turn of a model: with their pauses about three minutes.
 pub const MODEL_ATTEMPTS_MAX: u32 = 12;
-/// Time from the first attempt at a turn to the beginning of the last, in milliseconds.
+/// Time from the first failure of a turn to the beginning of the last attempt, in milliseconds.
 pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
 /// Pause after the first failed attempt, in milliseconds; each further one is twice as long.
 pub const MODEL_PAUSE_MS: u64 = 500;
@@ -443,8 +445,8 @@ pub const PROMPT_RUNS: usize = 10;
 pub const COMMAND_RUNS: usize = 100;
 /// Ends that are handed to a host at once: a wake names them all.
 pub const FINISHED_MAX: usize = 64;
-/// Least time between two looks for the counts of a session that others change, in
-/// milliseconds: four a second look live.
+/// Least time between two looks at a session, for its counts or for an end, when only others
+/// do something, in milliseconds: four a second look live.
 pub const COUNTS_PAUSE_MS: u64 = 250;
 /// Runs of a session that are listened to for its counts: each is a descriptor.
 pub const COUNTS_LISTENED_MAX: usize = 64;
@@ -503,6 +505,8 @@ pub const WORKER_PAUSE_MS: u64 = 100;
 /// What an answer to an ask, or a text for a model, may have as one control message, in bytes:
 /// a text of [`SEND_BYTES_MAX`] whose every second character is escaped.
 pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;
+/// How often a wait looks whether a run that may ask does, in milliseconds.
+pub const ASK_LOOK_MS: u64 = 500;
 /// Names in the chain of agents that led to a run; of a longer one the newest stay.
 pub const ANCESTRY_MAX: usize = 16;
 /// One name in such a chain, in characters.

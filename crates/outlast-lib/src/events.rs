@@ -108,7 +108,7 @@ fn first_kept(total: u64) -> u64 {
 
 fn mask(event: &mut Event, masker: Option<&Masker>) {
     let Some(masker) = masker else {
-        event.message = event.message.take().map(|_| HIDDEN.to_owned());
+        event.message = event.message.take().map(|_| hidden());
         event.data = serde_json::Value::Null;
         return;
     };
@@ -118,6 +118,11 @@ fn mask(event: &mut Event, masker: Option<&Masker>) {
     let of = |text: &str| masked(masker, text);
     event.message = event.message.as_deref().map(of);
     mask_value(&mut event.data, &of);
+}
+
+/// Returns what stands in place of a text whose secrets cannot be recognised.
+pub(crate) fn hidden() -> String {
+    HIDDEN.to_owned()
 }
 
 /// Returns a text without the secrets that `masker` knows.

@@ -36,6 +36,7 @@ mod subscribe;
 mod sweep;
 #[cfg(test)]
 mod testing;
+mod trajectory;
 mod wait;
 
 pub use events::EventPage;

@@ -3,7 +3,7 @@
 //! Bounded in bytes, whatever the run tells. The result of an agent run is its
 //! document, which is built here from the whole chain of runs that it resumes.
 
-use crate::events::masked;
+use crate::events::{hidden, masked};
 use crate::read::{self, Seen};
 use crate::{EventPage, ReadError, Store};
 use outlast_journal::agent::document::Document;
@@ -91,7 +91,7 @@ impl Store {
             match self.masker(&seen.spec) {
                 Some(masker) if masker.is_empty() => {}
                 Some(masker) => document.mask(&|text| masked(&masker, text)),
-                None => document.mask(&|_| String::new()),
+                None => document.mask(&|_| hidden()),
             }
         }
         Ok(document)

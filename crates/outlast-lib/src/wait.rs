@@ -34,6 +34,8 @@ pub struct WaitQuery<'a> {
     pub timeout_ms: Option<u64>,
     /// Return when a line of output matches this pattern, looked for from byte 0.
     pub until_output: Option<&'a str>,
+    /// Return when an agent run asks something.
+    pub until_asked: bool,
     /// Return when this descriptor can be read.
     pub interrupt: Option<BorrowedFd<'a>>,
 }
@@ -58,6 +60,8 @@ pub struct Waited {
     pub running: Vec<RunId>,
     /// The line that matched.
     pub matched: Option<Matched>,
+    /// Runs of those that go on that ask something.
+    pub asking: Vec<RunId>,
     /// The wait was interrupted by its descriptor.
     pub interrupted: bool,
 }
@@ -107,6 +111,9 @@ struct Waiting {
     subscription: Option<Subscription>,
     matcher: Option<Matcher>,
     mark_ms: Option<u64>,
+    /// Whether it may ask something.
+    may_ask: bool,
+    is_asking: bool,
     has_ended: bool,
 }
 
@@ -152,7 +159,14 @@ impl Store {
             let has_any = runs.iter().any(|run| run.has_ended);
             let has_all = runs.iter().all(|run| run.has_ended);
             let is_late = until.is_some_and(|until| clock::monotonic_ms() >= until);
-            if matched.is_some() || has_all || (query.any && has_any) || is_late || interrupted {
+            let is_asked = query.until_asked && runs.iter().any(|run| run.is_asking);
+            if is_asked
+                || matched.is_some()
+                || has_all
+                || (query.any && has_any)
+                || is_late
+                || interrupted
+            {
                 break;
             }
             interrupted = Self::sleep(&mut runs, query, until)?;
@@ -161,10 +175,13 @@ impl Store {
             let these = runs.iter().filter(move |run| run.has_ended == has_ended);
             these.map(|run| run.id).collect()
         };
+        let asking = runs.iter().filter(|run| run.is_asking);
+        let asking = asking.map(|run| run.id);
         Ok(Waited {
             ended: ids(true),
             running: ids(false),
             matched,
+            asking: asking.collect(),
             interrupted,
         })
     }
@@ -185,6 +202,8 @@ impl Store {
             dir,
             matcher,
             mark_ms: mark_ms(&spec),
+            may_ask: spec.agent.as_ref().is_some_and(|agent| agent.request.asks),
+            is_asking: false,
             has_ended: false,
         })
     }
@@ -217,7 +236,9 @@ impl Store {
             .subscription
             .as_mut()
             .is_none_or(|subscription| subscription.news() == News::Over);
-        let status = self.record(&run.id)?.status;
+        let record = self.record(&run.id)?;
+        let status = record.status;
+        run.is_asking = record.needs_approval.is_some();
         if status.is_ended() || !is_over {
             return Ok(status);
         }
@@ -257,7 +278,11 @@ impl Store {
         let blind = live()
             .any(|run| run.subscription.is_none())
             .then_some(now + limits::CROWDED_LOOK_MS);
-        let until = [until, mark, blind].into_iter().flatten().min();
+        // An ask is told by no subscription.
+        let asked = live()
+            .any(|run| run.may_ask)
+            .then_some(now + limits::ASK_LOOK_MS);
+        let until = [until, mark, blind, asked].into_iter().flatten().min();
         let subscriptions: Vec<&Subscription> =
             live().filter_map(|run| run.subscription.as_ref()).collect();
         Ok(subscribe::sleep(&subscriptions, query.interrupt, until)?)

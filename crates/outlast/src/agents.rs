@@ -7,10 +7,13 @@
 use crate::{
     config::Config,
     failure::{Failure, exit},
+    surface::read_failure,
 };
 use outlast_agent::models;
 use outlast_journal::agent::{AgentRequest, ModelChoice};
-use outlast_lib::{CommandLine, Document, Record, RunId, Status, limits};
+use outlast_lib::{
+    AnswerError, CommandLine, Document, Record, Request, RunId, SendError, Status, Store, limits,
+};
 use serde_json::Value;
 use std::{env, io};
 use tokio::runtime::Builder;
@@ -76,6 +79,11 @@ pub(crate) fn check_schema(schema: &Value) -> Result<(), Failure> {
     outlast_agent::check_schema(schema).map_err(|error| Failure::new(&error, exit::USAGE))
 }
 
+/// Returns the command of a request whose model is not chosen yet.
+pub(crate) fn placeholder() -> CommandLine {
+    CommandLine::Agent(Box::default())
+}
+
 /// Returns the model for a run: the one that is asked for, else what is configured, else the
 /// first that is there.
 pub(crate) fn choose(asked: Option<&str>, config: &Config) -> Result<ModelChoice, Failure> {
@@ -118,8 +126,18 @@ pub(crate) fn ancestry(before: &[String], invoked_by: Option<&str>) -> Vec<Strin
     all
 }
 
+/// Hands a chain of agents down to a run, and notes it.
+pub(crate) fn hand_down(request: &mut Request, ancestry: Vec<String>) {
+    if !ancestry.is_empty() {
+        request.environment.retain(|(name, _)| name != INVOKED_BY);
+        let pair = (INVOKED_BY.into(), as_variable(&ancestry).into());
+        request.environment.push(pair);
+    }
+    request.origin.ancestry = ancestry;
+}
+
 /// Returns the chain as the variable holds it.
-pub(crate) fn as_variable(ancestry: &[String]) -> String {
+fn as_variable(ancestry: &[String]) -> String {
     ancestry.join(&BETWEEN.to_string())
 }
 
@@ -140,6 +158,92 @@ pub(crate) fn handle(record: &Record, document: Option<&Document>) -> &'static s
             if is_error { "error" } else { "ok" }
         }
     }
+}
+
+/// Words for a run, and whose they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words<'a> {
+    /// What is said.
+    pub(crate) text: &'a str,
+    /// Who says it.
+    pub(crate) by: &'a str,
+}
+
+/// What became of words for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// They answered what it asked.
+    Answered {
+        /// The ask.
+        ask: String,
+        /// Whether they allow it.
+        approved: bool,
+    },
+    /// Its stdin took them, or its model will.
+    Sent {
+        /// Bytes.
+        bytes: usize,
+        /// Whether it is the model that gets them.
+        is_input: bool,
+    },
+}
+
+/// Says something to a run: to a command's stdin, and to an agent what it asked, else what its
+/// model is to be told.
+///
+/// # Errors
+///
+/// Fails where nobody takes the words.
+pub(crate) fn say(
+    store: &Store,
+    id: &RunId,
+    words: &Words<'_>,
+    eof: bool,
+) -> Result<Said, Failure> {
+    let record = store.record(id).map_err(|error| read_failure(&error))?;
+    store.mark_read(id);
+    if record.needs_approval.is_none() {
+        let sent = store.send(id, words.text.as_bytes(), eof);
+        let bytes = sent.map_err(|error| send_failure(&error))?;
+        let is_input = is_ours(store, id);
+        return Ok(Said::Sent { bytes, is_input });
+    }
+    let (approved, text) = verdict(words.text);
+    let answered = store.answer(id, None, approved, text.as_deref(), words.by);
+    match answered {
+        Ok(ask) => Ok(Said::Answered { ask, approved }),
+        Err(AnswerError::Read(error)) => Err(read_failure(&error)),
+        Err(error) => Err(Failure::new(&error, exit::ERROR)),
+    }
+}
+
+fn send_failure(error: &SendError) -> Failure {
+    match error {
+        SendError::Read(error) => read_failure(error),
+        error => Failure::new(error, exit::ERROR),
+    }
+}
+
+/// Returns whether words allow what is asked, and those of them that are for the model.
+///
+/// Only `approve` does; every other text denies it and says what to do instead.
+fn verdict(words: &str) -> (bool, Option<String>) {
+    let words = words.trim();
+    let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let rest = Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
+    match first.to_ascii_lowercase().as_str() {
+        "approve" => (true, rest),
+        "deny" => (false, rest),
+        _ => (
+            false,
+            Some(words.to_owned()).filter(|words| !words.is_empty()),
+        ),
+    }
+}
+
+/// Returns whether a run is one of our own agent, which can be asked to stop and still reports.
+pub(crate) fn is_ours(store: &Store, id: &RunId) -> bool {
+    store.spec(id).is_ok_and(|spec| spec.agent.is_some())
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ impl Verdict {
         if record.cancelling {
             return Self::new("●", "stop", Paint::Yellow);
         }
+        if record.needs_approval.is_some() {
+            return Self::new("?", "ask", Paint::Yellow);
+        }
         if record.status == Status::Failed {
             return Self::new("✗", &failed_word(record), Paint::Red);
         }
@@ -82,6 +85,9 @@ fn is_lost(record: &Record) -> bool {
 pub(crate) fn state_words(record: &Record) -> String {
     if record.cancelling {
         return "being stopped".to_owned();
+    }
+    if let Some(asked) = &record.needs_approval {
+        return format!("needs approval: {}", clean(&asked.question));
     }
     match record.status {
         Status::Queued => match record.queue_position {

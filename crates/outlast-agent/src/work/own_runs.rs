@@ -66,6 +66,7 @@ impl OwnRuns {
             any: true,
             timeout_ms: Some(limits::OWN_RUNS_LOOK_MS),
             until_output: None,
+            until_asked: false,
             interrupt: Some(interrupt.as_fd()),
         };
         // What went wrong shows when they are looked at again.

@@ -44,3 +44,24 @@ fn a_handle_of_a_command_is_ok_however_it_exits_and_an_error_where_nobody_knows(
         assert_eq!(handle(&record, None), expected, "{status}");
     }
 }
+
+#[test]
+fn only_the_word_approve_allows_what_is_asked() {
+    for (words, approved, text) in [
+        ("approve", true, None),
+        (" Approve\n", true, None),
+        ("approve once only", true, Some("once only")),
+        ("deny", false, None),
+        (
+            "deny use the staging host",
+            false,
+            Some("use the staging host"),
+        ),
+        ("yes", false, Some("yes")),
+        ("approved", false, Some("approved")),
+        ("", false, None),
+    ] {
+        let text = text.map(str::to_owned);
+        assert_eq!(verdict(words), (approved, text), "{words}");
+    }
+}

@@ -148,7 +148,8 @@ pub(crate) struct EventsArguments {
 Examples:
   outlast export m3qd > run.json
 
-The document has the record, the spec, the events and the kept output.")]
+The document has the record, the spec, the events and the kept output; of an agent run also its
+result and the whole journal: messages, calls, outcomes and times. Secrets are masked.")]
 pub(crate) struct ExportArguments {
     /// Run: an id, the start of one, or a label
     #[arg(value_name = "ID", add = ArgValueCompleter::new(completions::ids))]

@@ -146,6 +146,15 @@ impl Arguments {
         }
     }
 
+    /// Returns an object as it is.
+    pub(crate) fn object(&mut self, name: &'static str) -> Result<Option<Value>, ArgumentError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(object @ Value::Object(_)) => Ok(Some(object)),
+            Some(other) => Err(wrong(name, "an object", &other)),
+        }
+    }
+
     /// Returns the names and values of an object of strings, in its order.
     pub(crate) fn pairs(
         &mut self,

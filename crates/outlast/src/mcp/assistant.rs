@@ -146,15 +146,7 @@ fn request(call: &Call<'_>, asked: Start, notices: &mut Vec<String>) -> Result<R
         idempotency_key: asked.idempotency_key,
         ..run::plain_request(call, command, cwd)
     };
-    if !ancestry.is_empty() {
-        let variable = agents::as_variable(&ancestry);
-        request
-            .environment
-            .retain(|(name, _)| name != agents::INVOKED_BY);
-        let pair = (agents::INVOKED_BY.into(), variable.into());
-        request.environment.push(pair);
-    }
-    request.origin.ancestry = ancestry;
+    agents::hand_down(&mut request, ancestry);
     let bound = call
         .desk
         .bind(&call.config, call.caller, &mut request, (None, None))?;

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 const PLAIN: &str = "see the message; background_list tells where the runs are";
 
 /// Next steps by the code of the failure. What only a person can do says so.
-const STEPS: [(&str, &str); 14] = [
+const STEPS: [(&str, &str); 17] = [
     ("no_such_run", "background_list has the ids"),
     ("no_stdin", "start it with `stdin: pipe` to send to it"),
     (
@@ -52,6 +52,19 @@ const STEPS: [(&str, &str); 14] = [
         "leave `pipefail` out, or ask the user to install bash",
     ),
     (
+        "no_model",
+        "give `model`, or ask the user, who can set OUTLAST_MODEL, ANTHROPIC_API_KEY, \
+         OPENAI_API_KEY or GEMINI_API_KEY where this server starts, or run Ollama or llama.cpp",
+    ),
+    (
+        "until_refused",
+        "leave `until` out, or start it without `local`",
+    ),
+    (
+        "no_open_ask",
+        "it asks nothing now: assistant_poll tells where it is",
+    ),
+    (
         "bad_pattern",
         "write `\\` before each sign that stands for itself",
     ),
@@ -63,18 +76,21 @@ pub(super) fn in_tools(failure: Failure) -> Failure {
     if let Some((_, step)) = own {
         return failure.with_hint((*step).to_owned());
     }
-    let hint = failure.hint();
+    let hint = failure.hint().replace("`--model`", "`model`");
     if failure.code() == "at_capacity" {
         let holders = hint.split_once("; active: ");
         let holders = holders.map_or_else(String::new, |(_, who)| format!("; active: {who}"));
-        return failure.with_hint(format!(
-            "background_wait for one, background_cancel one, or start with `queue: true`{holders}"
-        ));
+        let ways = if failure.sentence().contains("agent run") {
+            "background_wait for one, or assistant_cancel or background_cancel one"
+        } else {
+            "background_wait for one, background_cancel one, or start with `queue: true`"
+        };
+        return failure.with_hint(format!("{ways}{holders}"));
     }
-    if names_a_verb(hint) {
+    if names_a_verb(&hint) {
         return failure.with_hint(PLAIN.to_owned());
     }
-    failure
+    failure.with_hint(hint)
 }
 
 fn names_a_verb(hint: &str) -> bool {

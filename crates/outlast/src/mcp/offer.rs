@@ -68,12 +68,11 @@ impl Offer for Desk {
 
     fn update_task(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         id: &str,
-        _answers: Map<String, Value>,
+        answers: Map<String, Value>,
     ) -> Result<(), RequestError> {
-        // A command asks nothing, so no answer is to anything.
-        task::known(self, id).map(drop)
+        task::answered(self, caller, id, &answers)
     }
 
     fn cancel_task(&self, caller: &Caller, id: &str) -> Result<(), RequestError> {

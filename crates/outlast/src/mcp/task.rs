@@ -2,15 +2,22 @@
 
 use super::{
     answer::Answer,
+    assistant,
     desk::Desk,
     read,
     wire::{self, Caller, INTERNAL_ERROR, RequestError, Task},
 };
-use crate::{failure::Failure, look::clean, words};
+use crate::{agents, failure::Failure, look::clean, words};
 use outlast_journal::text::cut_chars;
-use outlast_lib::{CancelError, CancelQuery, Record, RunId, Status, Store, Timestamp, limits};
+use outlast_lib::{
+    AnswerError, CancelError, CancelQuery, PollQuery, Record, RunId, Status, Store, Timestamp,
+    limits,
+};
 use outlast_supervisor::clock;
 use serde_json::{Map, Value, json};
+
+/// Status of a task that waits for a person.
+const INPUT_REQUIRED: &str = "input_required";
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 3_600 * 1_000;
@@ -30,7 +37,8 @@ pub(super) fn begun(desk: &Desk, answer: &Answer) -> Option<Task> {
     if answer.is_refusal {
         return None;
     }
-    let id = RunId::parse(answer.object.get("id")?.as_str()?).ok()?;
+    let id = answer.object.get("id").or(answer.object.get("run_id"))?;
+    let id = RunId::parse(id.as_str()?).ok()?;
     let store = desk.open().ok()?;
     let record = store.record(&id).ok()?;
     Some(view(&store, &record, Map::new()))
@@ -40,7 +48,8 @@ pub(super) fn begun(desk: &Desk, answer: &Answer) -> Option<Task> {
 pub(super) fn now(desk: &Desk, caller: &Caller, id: &str) -> Result<Task, RequestError> {
     let (store, record) = known(desk, id)?;
     store.mark_read(&record.id);
-    let detail = match word(record.status) {
+    let detail = match word(&record) {
+        INPUT_REQUIRED => one("inputRequests", questions(&record)),
         "completed" => one("result", brought(&store, &record)?.into()),
         "failed" => one("error", failure(&store, &record)),
         _ => Map::new(),
@@ -89,8 +98,9 @@ fn broken(failure: &Failure) -> RequestError {
 }
 
 /// Returns the status of a task by that of its run.
-fn word(status: Status) -> &'static str {
-    match status {
+fn word(record: &Record) -> &'static str {
+    match record.status {
+        Status::Queued | Status::Running if record.needs_approval.is_some() => INPUT_REQUIRED,
         Status::Queued | Status::Running => "working",
         Status::Completed | Status::Failed | Status::TimedOut => "completed",
         Status::Cancelled => "cancelled",
@@ -104,10 +114,77 @@ fn one(name: &str, value: Value) -> Map<String, Value> {
     map
 }
 
-/// Returns the answer of `background_output` as a result; what did not end well is an error.
+/// Returns what an agent run asks, in the form in which hosts ask a person.
+///
+/// Its key is the ask, which is never asked again.
+fn questions(record: &Record) -> Value {
+    let Some(asked) = &record.needs_approval else {
+        return json!({});
+    };
+    let (tool, question) = (clean(&asked.tool), &asked.question);
+    json!({asked.ask.clone(): {
+        "method": "elicitation/create",
+        "params": {
+            "mode": "form",
+            "message": format!("An agent asks to use {tool}, beyond its sandbox: {question}"),
+            "requestedSchema": {
+                "type": "object",
+                "properties": {
+                    "approve": {"type": "boolean", "description": "Whether it may"},
+                    "text": {"type": "string", "description": "Words for the agent"},
+                },
+                "required": ["approve"],
+            },
+        },
+    }})
+}
+
+/// Takes what a person said to what a run asked. Words on anything else are passed over.
+pub(super) fn answered(
+    desk: &Desk,
+    caller: &Caller,
+    id: &str,
+    answers: &Map<String, Value>,
+) -> Result<(), RequestError> {
+    let (store, record) = known(desk, id)?;
+    store.mark_read(&record.id);
+    let by = caller.host.as_deref().unwrap_or("mcp");
+    for (ask, said) in answers {
+        let content = &said["content"];
+        let approved = said["action"] == "accept" && content["approve"] == true;
+        let text = content["text"]
+            .as_str()
+            .filter(|text| !text.trim().is_empty());
+        // One that is not open any more was answered by somebody else, who was first.
+        let answer = store.answer(&record.id, Some(ask), approved, text, by);
+        if let Err(error) = answer {
+            match error {
+                AnswerError::NoAnswer { .. } => {
+                    return Err(RequestError::internal(error.to_string()));
+                }
+                _ => continue,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the answer of the tool that reads such a run as a result; what did not end well is an
+/// error.
 fn brought(store: &Store, record: &Record) -> Result<Map<String, Value>, RequestError> {
+    if agents::is_ours(store, &record.id) {
+        return of_agent(store, record);
+    }
     let answer = read::about(store, record, &read::newest(), Vec::new());
     let answer = answer.map_err(|failure| broken(&failure))?;
+    let is_error = record.status != Status::Completed;
+    Ok(wire::result(answer.object, is_error))
+}
+
+fn of_agent(store: &Store, record: &Record) -> Result<Map<String, Value>, RequestError> {
+    let polled = store.poll(&record.id, &PollQuery::default());
+    let polled = polled.map_err(|error| RequestError::internal(error.to_string()))?;
+    let answer = assistant::told(&polled, Vec::new());
     let is_error = record.status != Status::Completed;
     Ok(wire::result(answer.object, is_error))
 }
@@ -115,7 +192,14 @@ fn brought(store: &Store, record: &Record) -> Result<Map<String, Value>, Request
 /// Returns the error of a run that was interrupted, with what it had printed.
 fn failure(store: &Store, record: &Record) -> Value {
     let summary = record.summary.as_deref().unwrap_or("interrupted");
-    let answer = read::about(store, record, &read::newest(), Vec::new()).ok();
+    let answer = if agents::is_ours(store, &record.id) {
+        let polled = store.poll(&record.id, &PollQuery::default());
+        polled
+            .ok()
+            .map(|polled| assistant::told(&polled, Vec::new()))
+    } else {
+        read::about(store, record, &read::newest(), Vec::new()).ok()
+    };
     json!({
         "code": INTERNAL_ERROR,
         "message": format!("run {}: {}", record.id, clean(summary)),
@@ -131,7 +215,7 @@ fn view(store: &Store, record: &Record, detail: Map<String, Value>) -> Task {
     let kept_ms = u64::from(store.limits().retention_days).saturating_mul(DAY_MS);
     Task {
         id: record.id.to_string(),
-        status: word(record.status),
+        status: word(record),
         detail,
         message: message(record),
         created_at: record.created.to_string(),

@@ -3,6 +3,7 @@
 use super::{
     answer::{Answer, short},
     arguments::{ArgumentError, Arguments, clamp},
+    assistant::asked_for,
     desk::label,
     read::LIVE,
     tools::{Call, bad, wait_secs_max},
@@ -12,6 +13,7 @@ use crate::{
     surface::read_failure,
 };
 use outlast_lib::{ListQuery, RunId, WaitError, WaitQuery, Waited, limits};
+use outlast_supervisor::clock;
 use serde_json::{Value, json};
 
 /// Waits for the first of some runs to end, or for all.
@@ -26,6 +28,7 @@ pub(super) fn wait(call: &Call<'_>, arguments: &mut Arguments) -> Result<Answer,
         any: asked.any,
         timeout_ms: Some(asked.wait_secs.saturating_mul(1_000)),
         until_output: asked.until_output.as_deref(),
+        until_asked: true,
         interrupt: Some(call.interrupt),
     };
     let waited = call.store.wait(&ids, &query);
@@ -99,13 +102,20 @@ fn answer(
         ended.push(short(&record(id)?.short()));
     }
     let mut running = Vec::new();
+    let mut is_asked = false;
+    let now = clock::now().unix_ms();
     for id in &waited.running {
         let record = record(id)?;
-        running.push(json!({
+        let mut shown = json!({
             "id": record.id,
             "label": label(&record.label),
             "elapsed_ms": record.elapsed_ms,
-        }));
+        });
+        if let (Some(asked), Some(fields)) = (asked_for(&record, now), shown.as_object_mut()) {
+            fields.insert("needs_approval".to_owned(), asked);
+            is_asked = true;
+        }
+        running.push(shown);
     }
     let matched = waited.matched.as_ref();
     let matched =
@@ -116,15 +126,18 @@ fn answer(
         .with_some("matched", matched)
         .with_list("unknown", unknown)
         .with_list("notices", notices.into_iter().map(Into::into).collect())
-        .with("message", message(asked, waited));
+        .with("message", message(asked, waited, is_asked));
     answer.told.clone_from(&waited.ended);
     Ok(answer)
 }
 
-fn message(asked: &Asked, waited: &Waited) -> &'static str {
+fn message(asked: &Asked, waited: &Waited, is_asked: bool) -> &'static str {
     let has_ended = !waited.ended.is_empty();
     if waited.matched.is_some() {
         return "A line matched.";
+    }
+    if is_asked && !has_ended {
+        return "One waits for an answer: background_send `approve` or `deny`.";
     }
     match (has_ended, waited.running.is_empty()) {
         (false, true) if asked.ids.is_some() => {

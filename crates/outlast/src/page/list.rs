@@ -97,7 +97,7 @@ fn row(record: &Record, all: &[RunId], look: &Look) -> Row {
         label: clean(&record.label),
         age: words::age(since(record, look)),
         time: time(record),
-        now: clean(&doing(record)),
+        now: clean(&doing(record, look)),
     }
 }
 
@@ -120,7 +120,12 @@ fn time(record: &Record) -> String {
     }
 }
 
-fn doing(record: &Record) -> String {
+fn doing(record: &Record, look: &Look) -> String {
+    if let Some(asked) = &record.needs_approval {
+        let age = look.now.unix_ms().saturating_sub(asked.since.unix_ms());
+        let age = words::age(age);
+        return format!("needs approval for {age}: {}", asked.question);
+    }
     match (&record.summary, record.status) {
         (_, Status::Queued) => match record.queue_position {
             Some(before) => format!("waits for a place, {before} before it"),
@@ -177,6 +182,12 @@ pub(crate) struct Notes {
 pub(crate) fn notes(records: &[Record], all: &[RunId], notes: &Notes) -> Vec<String> {
     let mut lines = Vec::new();
     for record in records {
+        if record.needs_approval.is_some() {
+            let id = short_id(&record.id, all);
+            lines.push(format!(
+                "{id} asks: outlast approve {id}, outlast deny {id}"
+            ));
+        }
         lines.extend(left_behind(record, &short_id(&record.id, all)));
     }
     if notes.has_more {

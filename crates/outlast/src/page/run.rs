@@ -2,11 +2,13 @@
 
 use crate::{
     look::{Look, Paint, clean, pad},
-    page::events,
+    page::{agent, events},
     verdict::{Verdict, state_words},
     words,
 };
-use outlast_journal::{Event, Leftovers, Lifetime, Record, RunId, Spec, Status, Stdin};
+use outlast_journal::{Event, Kind, Leftovers, Lifetime, Record, RunId, Spec, Status, Stdin};
+
+use outlast_lib::Document;
 
 /// Columns of the names at the left.
 const NAME_COLUMNS: usize = 10;
@@ -21,6 +23,8 @@ pub(crate) struct Page<'a> {
     pub(crate) spec: Option<&'a Spec>,
     /// Its events.
     pub(crate) events: &'a [Event],
+    /// What it came to, of an agent run that has ended.
+    pub(crate) document: Option<&'a Document>,
     /// Its last lines of output.
     pub(crate) last_lines: &'a str,
     /// The shortest beginning of its id that names no other run.
@@ -36,7 +40,15 @@ impl Page<'_> {
     pub(crate) fn draw(&self, look: &Look) -> String {
         let mut lines = vec![self.head(look)];
         let facts = [
-            ("command", self.command()),
+            (self.what(), self.command()),
+            ("model", agent::model(self.spec)),
+            ("until", agent::until(self.spec)),
+            ("bounds", agent::bounds(self.spec)),
+            ("asks", agent::asks(self.record, look.now)),
+            ("result", agent::result(self.document)),
+            ("goal", agent::goal(self.document)),
+            ("unproven", agent::claims(self.document)),
+            ("unknown", agent::unknown(self.document)),
             ("where", self.place(look)),
             ("by", self.origin()),
             ("time", self.times(look)),
@@ -75,6 +87,13 @@ impl Page<'_> {
         let state = look.paint(verdict.paint, &state_words(self.record));
         let id = look.paint(Paint::Dim, self.record.id.as_str());
         format!("{sign} {label}: {state}  {id}")
+    }
+
+    fn what(&self) -> &'static str {
+        match self.record.kind {
+            Kind::Command => "command",
+            Kind::Agent => "task",
+        }
     }
 
     fn command(&self) -> String {
@@ -316,6 +335,12 @@ impl Page<'_> {
 
     fn next_steps(&self) -> Vec<String> {
         let id = self.short_id;
+        if self.record.needs_approval.is_some() {
+            return vec![
+                format!("outlast approve {id}"),
+                format!("outlast deny {id}"),
+            ];
+        }
         match self.record.status {
             Status::Queued | Status::Running => vec![
                 format!("outlast logs -f {id}"),
@@ -328,6 +353,9 @@ impl Page<'_> {
             | Status::TimedOut
             | Status::Interrupted => {
                 let mut steps = vec![format!("outlast logs {id}")];
+                if self.document.is_some() && self.record.status != Status::Completed {
+                    steps.push(format!("outlast resume {id}   (goes on where it ended)"));
+                }
                 if !(self.record.leftovers.is_empty() && self.inside.is_empty()) {
                     steps.push(format!("outlast cancel {id}   (stops what is left)"));
                 }

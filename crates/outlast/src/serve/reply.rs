@@ -27,7 +27,8 @@ pub(super) fn status_of(failure: &Failure) -> StatusCode {
         | "unknown_word" | "env_not_allowed" | "lifetime_over_http" | "work_dir" | "bad_body"
         | "bad_query" | "bad_header" | "bad_pattern" | "zero_bytes" | "blank" | "nul_byte"
         | "not_utf8" | "too_long" | "empty_command" | "environment_name" | "unknown_signal"
-        | "deadline_passed" | "header_twice" | "body_broken" => StatusCode::BAD_REQUEST,
+        | "schema_invalid" | "schema_unsupported" | "schema_too_large" | "deadline_passed"
+        | "header_twice" | "body_broken" => StatusCode::BAD_REQUEST,
         "token_missing" | "token_wrong" => StatusCode::UNAUTHORIZED,
         "host_refused" | "origin_refused" | "policy_denied" => StatusCode::FORBIDDEN,
         "no_such_run" | "no_route" => StatusCode::NOT_FOUND,
@@ -40,6 +41,10 @@ pub(super) fn status_of(failure: &Failure) -> StatusCode {
         | "run_ended"
         | "stdin_closed"
         | "stdin_not_read"
+        | "no_open_ask"
+        | "ask_ambiguous"
+        | "no_agent"
+        | "run_stopping"
         | "still_running"
         | "leftovers_alive" => StatusCode::CONFLICT,
         "body_too_long" => StatusCode::PAYLOAD_TOO_LARGE,
@@ -51,6 +56,14 @@ pub(super) fn status_of(failure: &Failure) -> StatusCode {
         | "tier_above_max"
         | "tier_above_parent"
         | "stop_command_outside"
+        | "until_refused"
+        | "no_model"
+        | "unknown_model"
+        | "no_model_key"
+        | "no_model_address"
+        | "bad_model_address"
+        | "model_not_found"
+        | "model_unreachable"
         | "proxy_missing" => StatusCode::UNPROCESSABLE_ENTITY,
         "at_capacity" | "depth_exceeded" | "descendants_exceeded" => StatusCode::TOO_MANY_REQUESTS,
         "server_busy" | "store_read_only" | "store_newer" => StatusCode::SERVICE_UNAVAILABLE,

@@ -27,10 +27,14 @@ pub(super) enum Act {
     Cancel,
     Notices,
     Acknowledge,
+    StartAgent,
+    Poll,
+    Asks,
+    Answer,
 }
 
 /// Every request that is answered. `{id}` is any one part of a path.
-pub(super) const ROUTES: [(Method, &str, Verb); 15] = [
+pub(super) const ROUTES: [(Method, &str, Verb); 19] = [
     (Method::GET, "/healthz", Verb::Health),
     (Method::GET, "/metrics", Verb::Metrics),
     (Method::POST, "/mcp", Verb::Mcp),
@@ -47,6 +51,14 @@ pub(super) const ROUTES: [(Method, &str, Verb); 15] = [
         "/api/runs/{id}/cancel",
         Verb::Api(Act::Cancel),
     ),
+    (Method::GET, "/api/runs/{id}/poll", Verb::Api(Act::Poll)),
+    (
+        Method::POST,
+        "/api/runs/{id}/answer",
+        Verb::Api(Act::Answer),
+    ),
+    (Method::POST, "/api/agents", Verb::Api(Act::StartAgent)),
+    (Method::GET, "/api/asks", Verb::Api(Act::Asks)),
     (Method::GET, "/api/wait", Verb::Api(Act::Wait)),
     (Method::GET, "/api/notices", Verb::Api(Act::Notices)),
     (

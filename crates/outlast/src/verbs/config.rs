@@ -2,12 +2,14 @@
 
 use crate::{
     cli::JsonArguments,
+    config::agent,
     document::Configuration,
     failure::{Stop, exit},
     look::pad,
     policy, sandbox,
     surface::Surface,
 };
+use serde_json::Value;
 
 /// Columns of the names.
 const NAME_COLUMNS: usize = 18;
@@ -58,6 +60,15 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
     lines.extend([String::new(), format!("[{}]", sandbox::TABLE)]);
     for key in sandbox::KEYS {
         let value = config.sandbox.value(key);
+        lines.push(format!("{}= {value}", pad(key, NAME_COLUMNS)));
+    }
+    lines.extend([String::new(), format!("[{}]", agent::TABLE)]);
+    for key in agent::KEYS {
+        let value = match config.agent.value(key) {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
         lines.push(format!("{}= {value}", pad(key, NAME_COLUMNS)));
     }
     lines.push(String::new());

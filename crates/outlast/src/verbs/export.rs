@@ -32,6 +32,20 @@ pub(crate) fn export(surface: &mut Surface, arguments: &ExportArguments) -> Resu
     write!(out, r#","spec":{}"#, text(&spec)?)?;
     write!(out, r#","events":{}"#, text(&events.events)?)?;
     write!(out, r#","events_skipped":{}"#, events.skipped)?;
+    if spec.agent.is_some() {
+        let document = store.document(&record.id);
+        let document = document.map_err(|error| read_failure(&error))?;
+        write!(out, r#","document":{}"#, text(&document)?)?;
+        write!(out, r#","trajectory":["#)?;
+        let mut between = "";
+        let taken = store.trajectory(&record.id, |line| {
+            write!(out, "{between}{}", text(line)?)?;
+            between = ",";
+            Ok(())
+        });
+        taken.map_err(|error| read_failure(&error))??;
+        write!(out, "]")?;
+    }
     write!(out, r#","output":{{"encoding":"text""#)?;
     if let Some(gap) = &record.output.gap {
         write!(out, r#","gap":{}"#, text(gap)?)?;

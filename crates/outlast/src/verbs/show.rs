@@ -46,11 +46,13 @@ pub(crate) fn show(surface: &mut Surface, arguments: &ShowArguments) -> Result<u
     let events = store.events(&record.id, Seq(0), limits::POLL_EVENTS_MAX);
     let events = events.map_err(|error| failed(&error))?;
     let spec = store.spec(&record.id).ok();
+    let document = store.document(&record.id).ok().flatten();
     let unit = unit(&events.events);
     let page = Page {
         record: &record,
         spec: spec.as_ref(),
         events: &events.events,
+        document: document.as_ref(),
         last_lines: &last_lines(&store, &record.id),
         short_id: &short_id(&store, &record.id, here().as_deref()),
         inside: &alive_inside(&store, &record),

@@ -13,6 +13,7 @@ use crate::{
     verdict::{Verdict, state_words},
 };
 use outlast_lib::{Record, RunId, Store, WaitError, WaitQuery, Waited};
+use outlast_supervisor::clock;
 use progress::Progress;
 use std::thread;
 
@@ -35,9 +36,10 @@ fn wait_for(
         any: arguments.any,
         timeout_ms: arguments.limit_ms,
         until_output: arguments.until_output.as_deref(),
+        until_asked: true,
         interrupt: Some(interrupt.fd()),
     };
-    let waited = wait_with_progress(surface, store, ids, &query)?;
+    let waited = wait_and_tell_of_asks(surface, store, ids, query)?;
     let records: Vec<Record> = ids
         .iter()
         .map(|id| store.record(id).map_err(|error| read_failure(&error)))
@@ -53,6 +55,34 @@ fn wait_for(
     }
     tell_of_ends(store, &records);
     Ok(code(&records, &waited, arguments.any))
+}
+
+/// Waits, and tells once of runs that ask something: nobody else may be there to see it.
+fn wait_and_tell_of_asks(
+    surface: &mut Surface,
+    store: &Store,
+    ids: &[RunId],
+    query: WaitQuery<'_>,
+) -> Result<Waited, Stop> {
+    let mut query = query;
+    let begun = clock::monotonic_ms();
+    let waited = wait_with_progress(surface, store, ids, &query)?;
+    let is_over = waited.interrupted || waited.matched.is_some() || waited.running.is_empty();
+    if waited.asking.is_empty() || is_over || (query.any && !waited.ended.is_empty()) {
+        return Ok(waited);
+    }
+    for id in &waited.asking {
+        let record = store.record(id).map_err(|error| read_failure(&error))?;
+        let short = short_id(store, id, here().as_deref());
+        talk(&format!("note: {short} {}", state_words(&record)));
+        talk(&format!(
+            "hint: outlast approve {short}, outlast deny {short}"
+        ));
+    }
+    query.until_asked = false;
+    let past_ms = clock::monotonic_ms().saturating_sub(begun);
+    query.timeout_ms = query.timeout_ms.map(|ms| ms.saturating_sub(past_ms));
+    wait_with_progress(surface, store, ids, &query)
 }
 
 /// Waits; on a terminal a line tells meanwhile what goes on.

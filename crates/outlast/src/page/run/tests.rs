@@ -21,6 +21,7 @@ fn page<'a>(record: &'a Record, events: &'a [Event], last_lines: &'a str) -> Pag
         record,
         spec: None,
         events,
+        document: None,
         last_lines,
         short_id: "m3qd",
         inside: &[],

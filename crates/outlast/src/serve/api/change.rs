@@ -2,6 +2,7 @@
 
 use super::{Answer, Call, find};
 use crate::{
+    agents,
     document::{CancelledRuns, Removed, Sent},
     failure::{Failure, exit},
     mcp::{ArgumentError, Arguments},
@@ -64,6 +65,9 @@ pub(super) fn cancel(call: &Call<'_>) -> Result<Answer, Failure> {
     };
     let query = read(&mut arguments).map_err(|error: ArgumentError| bad(&error))?;
     let id = call.run()?;
+    // An agent is asked: it ends its call, then tells what it did.
+    let no_wait = query.grace_ms != Some(0) && agents::is_ours(&call.store, &id);
+    let query = CancelQuery { no_wait, ..query };
     let cancelled = call.store.cancel(&id, &query);
     let cancelled = cancelled.map_err(|error| {
         if let CancelError::Read(error) = &error {

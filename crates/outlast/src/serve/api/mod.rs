@@ -3,6 +3,7 @@
 //! Arguments come from the query of a request that reads and from the body of
 //! one that changes something. Answers are the documents of the command line.
 
+mod agent;
 mod change;
 mod read;
 mod start;
@@ -133,33 +134,42 @@ impl Call<'_> {
 
 /// Returns the path and the arguments of each request with a query, for its description.
 #[cfg(test)]
-pub(super) fn queries() -> [(&'static str, Names); 5] {
+pub(super) fn queries() -> [(&'static str, Names); 7] {
     [
         ("/api/runs", read::LIST),
         ("/api/runs/{id}/events", read::EVENTS),
         ("/api/runs/{id}/output", read::OUTPUT),
         ("/api/wait", read::WAIT),
         ("/api/notices", read::NOTICES),
+        ("/api/runs/{id}/poll", agent::POLL),
+        ("/api/asks", agent::ASKS),
     ]
 }
 
 /// Returns the schema and the arguments of each body, for its description.
 #[cfg(test)]
-pub(super) fn bodies() -> [(&'static str, &'static [&'static str]); 4] {
+pub(super) fn bodies() -> [(&'static str, &'static [&'static str]); 6] {
     [
         ("Start", &start::NAMES),
         ("Send", &change::SEND),
         ("Cancel", &change::CANCEL),
         ("Acknowledge", &change::ACKNOWLEDGE),
+        ("StartAgent", &agent::START),
+        ("Answer", &agent::ANSWER),
     ]
 }
 
 /// Returns how long a request may take.
 pub(super) fn span(act: Act, head: &Parts) -> Span {
     match act {
-        Act::List | Act::Show | Act::Output | Act::Notices | Act::Acknowledge | Act::Remove => {
-            Span::Short
-        }
+        Act::List
+        | Act::Show
+        | Act::Output
+        | Act::Notices
+        | Act::Acknowledge
+        | Act::Remove
+        | Act::Poll
+        | Act::Asks => Span::Short,
         Act::Events => {
             let query = head.uri.query().unwrap_or_default();
             if query.contains("wait_secs=") {
@@ -168,7 +178,9 @@ pub(super) fn span(act: Act, head: &Parts) -> Span {
                 Span::Short
             }
         }
-        Act::Wait | Act::Start | Act::Send | Act::Cancel => Span::Long,
+        Act::Wait | Act::Start | Act::Send | Act::Cancel | Act::StartAgent | Act::Answer => {
+            Span::Long
+        }
     }
 }
 
@@ -202,6 +214,10 @@ pub(super) fn answer(mcp: &Endpoint, act: Act, asked: &Asked<'_>) -> Result<Answ
         Act::Send => change::send(&call),
         Act::Cancel => change::cancel(&call),
         Act::Remove => change::remove(&call),
+        Act::StartAgent => agent::start(&call),
+        Act::Poll => agent::poll(&call),
+        Act::Asks => agent::asks(&call),
+        Act::Answer => agent::answer(&call),
     }
 }
 

@@ -218,6 +218,7 @@ pub(super) fn wait(call: &Call<'_>) -> Result<Answer, Failure> {
         any,
         timeout_ms: Some(wait_ms),
         until_output: until_output.as_deref(),
+        until_asked: true,
         interrupt: Some(call.asked.interrupt),
     };
     let waited = call.store.wait(&ids, &query);

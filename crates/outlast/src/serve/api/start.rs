@@ -7,7 +7,9 @@ use crate::{
     serve::query::bad,
 };
 use hyper::StatusCode;
-use outlast_lib::{CommandLine, Leftovers, Lifetime, Origin, Record, Request, Stdin, Timestamp};
+use outlast_lib::{
+    Begun, CommandLine, Leftovers, Lifetime, Origin, Record, Request, Stdin, Timestamp,
+};
 use serde::Serialize;
 use std::env;
 
@@ -62,13 +64,22 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     if !begun.is_replayed {
         call.mcp.note_start();
     }
+    begun_answer(call, &begun, notice.into_iter().collect())
+}
+
+/// Returns the answer that tells of a run that was started.
+pub(super) fn begun_answer(
+    call: &Call<'_>,
+    begun: &Begun,
+    notices: Vec<String>,
+) -> Result<Answer, Failure> {
     let record = call.record_of(&begun.id)?;
     let mut answer = Answer::fine(&Started {
         schema: "outlast.started/1",
         replayed: begun.is_replayed,
         run: &record,
     })
-    .noting(notice.into_iter().chain(begun.notices.clone()).collect());
+    .noting(notices.into_iter().chain(begun.notices.clone()).collect());
     if !begun.is_replayed {
         answer.status = StatusCode::CREATED;
     }
@@ -76,7 +87,7 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     Ok(answer)
 }
 
-fn key(call: &Call<'_>) -> Result<Option<String>, Failure> {
+pub(super) fn key(call: &Call<'_>) -> Result<Option<String>, Failure> {
     let Some(value) = call.asked.head.headers.get(KEY_HEADER) else {
         return Ok(None);
     };

@@ -222,3 +222,83 @@ pub(super) struct ErrorFields {
     #[schema(required = false)]
     id: String,
 }
+
+/// What is new of a run, and what it came to.
+#[derive(ToSchema)]
+pub(super) struct Polled {
+    /// Always `outlast.poll/1`.
+    schema: String,
+    /// The run.
+    run_id: String,
+    status: Handle,
+    /// Whether it was asked to stop and has not ended yet.
+    cancelling: bool,
+    /// The document `car.do/1` of an agent run that has ended.
+    #[schema(required = false, value_type = Object)]
+    result: serde_json::Value,
+    run: Run,
+    events: Vec<Event>,
+    /// Where the next poll begins.
+    next_seq: u64,
+    /// Whether there are more events already.
+    more: bool,
+    /// Events from `since_seq` on that are too old to be replayed.
+    events_skipped: u64,
+    /// What was done otherwise than asked.
+    #[schema(required = false)]
+    notices: Vec<String>,
+}
+
+/// State of a handle. `ok`: it came to an end of its own, which `result` tells.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(super) enum Handle {
+    Running,
+    Ok,
+    Error,
+    Cancelled,
+}
+
+/// Asks that are open, the oldest first.
+#[derive(ToSchema)]
+pub(super) struct Asks {
+    /// Always `outlast.asks/1`.
+    schema: String,
+    asks: Vec<OpenAsk>,
+}
+
+/// What a run asks.
+#[derive(ToSchema)]
+pub(super) struct OpenAsk {
+    /// The run.
+    id: String,
+    /// Its name.
+    label: String,
+    /// The ask.
+    ask: String,
+    /// The tool that would run.
+    tool: String,
+    /// What it would do.
+    question: String,
+    /// When it was asked.
+    #[schema(format = DateTime)]
+    since: String,
+    /// When it counts as denied.
+    #[schema(format = DateTime)]
+    expires: String,
+    /// Asks of the same run that are open beside it.
+    more: u64,
+}
+
+/// What was answered.
+#[derive(ToSchema)]
+pub(super) struct Answered {
+    /// Always `outlast.answered/1`.
+    schema: String,
+    /// The run.
+    id: String,
+    /// The ask.
+    ask: String,
+    /// Whether it may be done.
+    approved: bool,
+}

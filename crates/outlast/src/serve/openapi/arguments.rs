@@ -133,6 +133,92 @@ pub(super) struct Cancel {
     by: String,
 }
 
+/// What an agent is to do, and how.
+#[derive(ToSchema, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StartAgent {
+    /// Complete instruction.
+    task: String,
+    /// Directory to work in; a relative one is taken from the server's project. Default: that project.
+    #[schema(required = false)]
+    cwd: String,
+    /// Go on until this shell text exits with 0.
+    #[schema(required = false)]
+    until: String,
+    /// Turns of the model, 1 to 200. Default: 50, or as configured.
+    #[schema(required = false)]
+    max_turns: u64,
+    /// On the host, read-only: shell and writes are refused. Default: false.
+    #[schema(required = false)]
+    local: bool,
+    /// Default: as configured, else the first that is there.
+    #[schema(required = false)]
+    model: String,
+    /// Ask before a call that the sandbox forbids, else deny it. Default: false.
+    #[schema(required = false)]
+    ask: bool,
+    /// JSON Schema that the final answer keeps.
+    #[schema(required = false, value_type = Object)]
+    json_schema: serde_json::Value,
+    /// Name of the agent that asks.
+    #[schema(required = false)]
+    invoked_by: String,
+    /// Longest time in seconds without a reader. Default: none.
+    #[schema(required = false)]
+    idle_ttl_secs: u64,
+    /// Time limit in seconds, up to 30 days; 0 is none. Default: none.
+    #[schema(required = false)]
+    timeout_secs: u64,
+    /// Name. Default: the task, cut.
+    #[schema(required = false)]
+    label: String,
+    /// Session that the run counts for. Default: none.
+    #[schema(required = false)]
+    session: String,
+    /// What contains its calls. Default: `edit`, or less as configured.
+    #[schema(required = false)]
+    sandbox: Sandbox,
+    /// `none`, `full` or `allow:HOST,HOST`. Default: `none`.
+    #[schema(required = false)]
+    network: String,
+}
+
+/// What is said to what a run asks.
+#[derive(ToSchema, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answer {
+    /// Whether it may be done.
+    approve: bool,
+    /// Which ask. Default: the only open one.
+    #[schema(required = false)]
+    ask: String,
+    /// Words for the model.
+    #[schema(required = false)]
+    text: String,
+    /// Who answers, for the record. Default: `http`.
+    #[schema(required = false)]
+    by: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PollQuery {
+    /// First event, `next_seq` of the poll before. Default: 0.
+    #[param(required = false)]
+    since_seq: u64,
+    /// Events in bytes, up to 16384; 0 for none. Default: 8192.
+    #[param(required = false)]
+    max_bytes: u64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AsksQuery {
+    /// Runs of all projects. Default: false.
+    #[param(required = false)]
+    all: bool,
+}
+
 /// Which ends a session was told of.
 #[derive(ToSchema, serde::Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -54,7 +54,11 @@ const CHECKED_IN: &str = include_str!("../../../openapi.json");
         paths::cancel,
         paths::wait,
         paths::notices,
-        paths::acknowledge
+        paths::acknowledge,
+        paths::start_agent,
+        paths::poll,
+        paths::asks,
+        paths::answer
     )
 )]
 struct Description;

@@ -2,12 +2,12 @@
 
 use super::{
     answers::{
-        Acknowledged, Cancelled, Error, Events, List, Notices, OutputPage, Removed, Sent, Started,
-        Waited,
+        Acknowledged, Answered, Asks, Cancelled, Error, Events, List, Notices, OutputPage, Polled,
+        Removed, Sent, Started, Waited,
     },
     arguments::{
-        Acknowledge, Cancel, EventsQuery, ListQuery, NoticesQuery, OutputQuery, Send, Start,
-        WaitQuery,
+        Acknowledge, Answer, AsksQuery, Cancel, EventsQuery, ListQuery, NoticesQuery, OutputQuery,
+        PollQuery, Send, Start, StartAgent, WaitQuery,
     },
     record::Run,
 };
@@ -226,3 +226,69 @@ pub(super) fn notices() {}
     )
 )]
 pub(super) fn acknowledge() {}
+
+/// Hand a task to an agent that works in the background.
+///
+/// Answers once its worker executes. With a key, a repeated request gives the same run.
+#[utoipa::path(
+    post,
+    path = "/api/agents",
+    tag = "agents",
+    params(
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key and request give the same run")
+    ),
+    request_body = StartAgent,
+    responses(
+        (status = 201, description = "Started; `Location` is the run", body = Started),
+        (status = 200, description = "The key belongs to this run already", body = Started),
+        (status = "default", description = "Refused; the status fits the code", body = Error)
+    )
+)]
+pub(super) fn start_agent() {}
+
+/// Tell what is new of a run, and what it came to once it has ended.
+#[utoipa::path(
+    get,
+    path = "/api/runs/{id}/poll",
+    tag = "agents",
+    params(
+        ("id" = String, Path, description = "An id, the beginning of one, or a label that is unique in the server's project"),
+        PollQuery
+    ),
+    responses(
+        (status = 200, description = "Fine", body = Polled),
+        (status = "default", description = "Refused; the status fits the code", body = Error)
+    )
+)]
+pub(super) fn poll() {}
+
+/// List what agent runs wait to be told, the oldest first.
+#[utoipa::path(
+    get,
+    path = "/api/asks",
+    tag = "agents",
+    params(
+        AsksQuery
+    ),
+    responses(
+        (status = 200, description = "Fine", body = Asks),
+        (status = "default", description = "Refused; the status fits the code", body = Error)
+    )
+)]
+pub(super) fn asks() {}
+
+/// Answer what a run asks. The first answer counts.
+#[utoipa::path(
+    post,
+    path = "/api/runs/{id}/answer",
+    tag = "agents",
+    params(
+        ("id" = String, Path, description = "An id, the beginning of one, or a label that is unique in the server's project")
+    ),
+    request_body = Answer,
+    responses(
+        (status = 200, description = "Answered", body = Answered),
+        (status = "default", description = "Refused; the status fits the code", body = Error)
+    )
+)]
+pub(super) fn answer() {}

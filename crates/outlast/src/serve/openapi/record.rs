@@ -58,6 +58,9 @@ pub(super) struct Run {
     /// Code of the main process, if it exited.
     #[schema(required = false)]
     exit_code: i32,
+    /// What somebody must say before an agent run goes on.
+    #[schema(required = false)]
+    needs_approval: NeedsApproval,
     /// Which rule made the code: `direct`, `shell`, `pipefail` or `last_of_pipe`.
     #[schema(required = false)]
     exit_rule: String,
@@ -296,4 +299,27 @@ pub(super) struct ShortRun {
     /// Awake time since exec, in milliseconds.
     #[schema(required = false)]
     elapsed_ms: u64,
+    /// What somebody must say before an agent run goes on.
+    #[schema(required = false)]
+    needs_approval: NeedsApproval,
+}
+
+/// An ask that holds an agent run up.
+#[derive(ToSchema)]
+pub(super) struct NeedsApproval {
+    /// The ask.
+    ask: String,
+    /// The tool that would run.
+    tool: String,
+    /// What it would do.
+    question: String,
+    /// When it was asked.
+    #[schema(format = DateTime)]
+    since: String,
+    /// When it counts as denied.
+    #[schema(format = DateTime)]
+    expires: String,
+    /// Asks of the same run that are open beside it.
+    #[schema(required = false)]
+    more: u64,
 }
