@@ -36,6 +36,7 @@ use background::Runs;
 use catalogue::{Kind, TOOLS, Tool};
 use outlast_journal::agent::{CallClass, CallRequest, CallResult, TodoSet};
 use outlast_journal::limits::OWN_CALL_MS;
+use outlast_journal::mask::Masker;
 use outlast_journal::worker::CallEnded;
 use outlast_journal::{RunId, Tier};
 use outlast_lib::Store;
@@ -73,6 +74,8 @@ pub struct Toolbox {
     surroundings: Surroundings,
     workspace: Option<Arc<Workspace>>,
     runs: Option<Arc<Runs>>,
+    /// Finds the secrets of the run in what a model is shown.
+    masker: Option<Masker>,
     seen: Seen,
     todo: TodoSet,
 }
@@ -85,6 +88,7 @@ impl Toolbox {
         Self {
             workspace: workspace.ok().map(Arc::new),
             runs: None,
+            masker: surroundings.store.masker(&surroundings.run).ok(),
             surroundings,
             seen: Seen::default(),
             todo: TodoSet::default(),
@@ -118,7 +122,7 @@ impl Toolbox {
 
     /// Returns the call in words, at most `BRIEF_CHARS` of them.
     pub fn brief(&self, name: &str, arguments: &Value) -> String {
-        outcome::brief_of(name, arguments)
+        self.masked(outcome::brief_of(name, arguments))
     }
 
     /// Returns the model's list of things to do.
@@ -212,7 +216,7 @@ impl Toolbox {
         let done = self.act(call, own).await;
         let outcome = done.unwrap_or_else(|refusal| refusal.outcome(&name));
         self.note(outcome.saw.as_ref(), None, false);
-        outcome
+        self.shown(outcome)
     }
 
     async fn act(&mut self, call: &str, own: OwnCall) -> Result<Outcome, Refusal> {
@@ -265,7 +269,23 @@ impl Toolbox {
         };
         let is_whole = kind == Some(Kind::WriteFile);
         self.note(None, outcome.wrote.as_ref(), is_whole);
-        outcome
+        self.shown(outcome)
+    }
+
+    /// Returns an outcome without the secrets of the run: it goes into the journal.
+    fn shown(&self, outcome: Outcome) -> Outcome {
+        Outcome {
+            shown: self.masked(outcome.shown),
+            brief: self.masked(outcome.brief),
+            ..outcome
+        }
+    }
+
+    fn masked(&self, text: String) -> String {
+        match self.masker.as_ref().filter(|masker| !masker.is_empty()) {
+            Some(masker) => String::from_utf8_lossy(&masker.mask(text.as_bytes())).into_owned(),
+            None => text,
+        }
     }
 
     /// Folds a call of an earlier worker: what was read and written, and the list.

@@ -1,6 +1,7 @@
 //! Promises of the command line, shown on the program itself. One file per promise.
 #![cfg(test)]
 
+mod agent_tools;
 mod case_bad_input;
 mod case_child;
 mod case_durable;
