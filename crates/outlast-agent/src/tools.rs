@@ -88,7 +88,7 @@ impl Toolbox {
         Self {
             workspace: workspace.ok().map(Arc::new),
             runs: None,
-            masker: surroundings.store.masker(&surroundings.run).ok(),
+            masker: masker_of(&surroundings),
             surroundings,
             seen: Seen::default(),
             todo: TodoSet::default(),
@@ -282,9 +282,11 @@ impl Toolbox {
     }
 
     fn masked(&self, text: String) -> String {
-        match self.masker.as_ref().filter(|masker| !masker.is_empty()) {
+        match &self.masker {
+            Some(masker) if masker.is_empty() => text,
             Some(masker) => String::from_utf8_lossy(&masker.mask(text.as_bytes())).into_owned(),
-            None => text,
+            // What may hold a secret is not shown where it could not be found.
+            None => "[outlast: not shown: the secrets of the run cannot be masked]\n".to_owned(),
         }
     }
 
@@ -396,6 +398,11 @@ fn above(name: &str, tier: Tier, needs: Tier) -> Plan {
 
 fn not_planned() -> Refusal {
     Refusal::new("unknown_tool", "the call is not one of the worker's own")
+}
+
+fn masker_of(around: &Surroundings) -> Option<Masker> {
+    let spec = around.store.spec(&around.run).ok()?;
+    around.store.masker(&spec)
 }
 
 fn workspace_gone() -> Refusal {

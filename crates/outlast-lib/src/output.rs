@@ -155,15 +155,6 @@ impl Store {
     /// Returns where the run lies, and what finds its secrets.
     fn output_of(&self, id: &RunId) -> Result<(PathBuf, Masker), OutputError> {
         let run_dir = self.run_dir(id).ok_or(OutputError::NotFound { id: *id })?;
-        Ok((run_dir, self.masker(id)?))
-    }
-
-    /// Returns what finds the secrets of the run in bytes that are to be shown.
-    ///
-    /// # Errors
-    ///
-    /// Fails when there is no such run, and when its spec or the store's key cannot be read.
-    pub fn masker(&self, id: &RunId) -> Result<Masker, OutputError> {
         let secrets = self.spec(id).map_err(OutputError::Spec)?.secrets;
         // A store may have no key as long as no run has secrets.
         let key = if secrets.is_empty() {
@@ -171,7 +162,7 @@ impl Store {
         } else {
             self.key().map_err(OutputError::Key)?
         };
-        Ok(Masker::new(&key, &secrets))
+        Ok((run_dir, Masker::new(&key, &secrets)))
     }
 }
 
