@@ -3,6 +3,7 @@
 
 mod agent_ground;
 mod agent_loop;
+mod agent_tools;
 mod case_bad_input;
 mod case_child;
 mod case_durable;
