@@ -75,6 +75,7 @@ pub struct Model {
     choice: Choice,
     key: Option<Secret>,
     patience: Patience,
+    web: reqwest::Client,
     client: genai::Client,
 }
 
@@ -86,11 +87,12 @@ impl Model {
     pub fn new(choice: &Choice, key: Option<Secret>) -> Result<Self, ModelError> {
         let web = web::client(choice.base_url.as_deref());
         let web = web.map_err(|source| ModelError::Client { source })?;
-        let client = genai::Client::builder().with_reqwest(web).build();
+        let client = genai::Client::builder().with_reqwest(web.clone()).build();
         Ok(Self {
             choice: choice.clone(),
             key,
             patience: Patience::default(),
+            web,
             client: client.expect("a client without a configuration can be built"),
         })
     }
@@ -170,10 +172,24 @@ impl Model {
         match answer {
             Err(_) => Err(judge.late()),
             Ok(Err(error)) => Err(judge.error(&error, &seen)),
-            Ok(Ok(None)) => Err(judge.cut()),
-            Ok(Ok(Some(end))) => {
-                answer::turn(&self.choice, request, end, seen).ok_or_else(|| judge.cut())
+            Ok(Ok(end)) => {
+                let has_events = seen.events > 0;
+                match end.and_then(|end| answer::turn(&self.choice, request, end, seen)) {
+                    Some(turn) => Ok(turn),
+                    None if has_events => Err(judge.cut()),
+                    None => Err(self.empty(judge).await),
+                }
             }
+        }
+    }
+
+    /// Judges a successful answer without any event: the client library does not tell a web
+    /// page from one.
+    async fn empty(&self, judge: Judge<'_>) -> Failure {
+        let place = self.choice.place();
+        match list::page(&self.web, &place, self.patience.headers).await {
+            Some(what) => judge.no_model(what),
+            None => judge.cut(),
         }
     }
 

@@ -20,13 +20,17 @@ use serde_json::Value;
 /// The model of a run, as it was chosen. No key is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelChoice {
-    /// Whose wire it speaks: `anthropic`, `openai`, `openai_chat`, `gemini`.
+    /// Who serves it, and with that the wire: `anthropic`, `openai`, `gemini`, `ollama`,
+    /// `llama.cpp`, `compatible`.
     pub provider: String,
     /// Name by which the provider knows it.
     pub name: String,
     /// Where it answers, if not where the provider does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
+    /// How many tokens its window holds, where its server said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
     /// Why it was chosen, in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
@@ -49,6 +53,9 @@ pub struct AgentRequest {
     /// Whether a call above the tier is asked about rather than denied.
     #[serde(default)]
     pub asks: bool,
+    /// How long an ask stays open, in milliseconds; the limit's time when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_ms: Option<u64>,
     /// JSON Schema that the final answer keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,

@@ -60,7 +60,7 @@ pub struct Started {
 }
 
 /// The main process ended while its tree goes on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MainExit {
     /// Code, if it exited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -419,6 +419,8 @@ impl Line {
             "queued" => Fact::Queued(read(&self.data)?),
             "started" => Fact::Started(read(&self.data)?),
             "main_exited" => Fact::MainExited(read(&self.data)?),
+            // Of a worker's note there may be nothing but its words.
+            "note" if self.data.is_null() => Fact::Note(Note::default()),
             "note" => Fact::Note(read(&self.data)?),
             "worker.started" => Fact::WorkerStarted(read(&self.data)?),
             "call.claimed" => Fact::CallClaimed(read(&self.data)?),

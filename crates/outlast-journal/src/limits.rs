@@ -15,6 +15,8 @@ pub struct Limits {
     pub agent_runs_max: u32,
     /// How deep commands may start runs inside runs; a root has depth 0.
     pub command_depth_max: u32,
+    /// How deep agents may start agents; a root has depth 0. Deeper ones are a loop of models.
+    pub agent_depth_max: u32,
     /// Descendants that one root may start: a fan-out this wide is a loop.
     pub descendants_max: u32,
     /// Output kept per run, in bytes.
@@ -34,6 +36,7 @@ impl Default for Limits {
             store_runs_max: 1_024,
             agent_runs_max: 8,
             command_depth_max: 3,
+            agent_depth_max: 1,
             descendants_max: 50,
             output_bytes_max: 64 * MIB,
             grace_ms: 5_000,
@@ -43,9 +46,6 @@ impl Default for Limits {
     }
 }
 
-/// Agents above an agent run, a host that asks for a sub-agent among them: agents that start
-/// agents that start agents cost more than anybody has asked for.
-pub const AGENT_DEPTH_MAX: u32 = 1;
 /// Longest time limit, in milliseconds: 30 days; longer ones are clamped and said.
 pub const TIMEOUT_MS_MAX: u64 = 30 * 24 * 3_600 * 1_000;
 /// Longest grace, in milliseconds: an hour is longer than any orderly stop.
@@ -210,6 +210,11 @@ pub const ENGINE_ANSWER_MS: u64 = 8_000;
 pub const ENGINE_AWAY_MS: u64 = 5_000;
 /// What of an engine's words is shown, in characters.
 pub const ENGINE_WORDS_CHARS: usize = 300;
+/// How long a cancel or `gc` waits for one engine that may have a container of a dead run, in
+/// milliseconds: it has stopped one by then, and who waits is a person.
+pub const ENGINE_CLEAR_MS: u64 = 5_000;
+/// What of an engine's list of containers is read, in bytes: that of thousands.
+pub const ENGINE_LIST_BYTES: usize = 8 << 20;
 /// Containers that one look for those of dead runs removes at most.
 pub const ENGINE_SWEEP_MAX: usize = 32;
 /// Room in each private directory for temporary files of a contained run, in bytes of memory.
@@ -289,6 +294,66 @@ pub const FORWARD_HEAD_BYTES_MAX: usize = 16 << 10;
 pub const FORWARD_HEAD_MS: u64 = 10_000;
 /// An empty cgroup that a killed supervisor left is removed after this long, in milliseconds.
 pub const EMPTY_CGROUP_MS: u64 = 60_000;
+/// One line of a file or of a match as a model is shown it, in bytes: longer ones are cut.
+pub const SHOWN_LINE_BYTES: usize = 2_000;
+/// What one read of a file shows, in bytes: about 800 lines of code.
+pub const READ_SHOWN_BYTES: usize = 32 << 10;
+/// Lines that one read of a file shows, at most.
+pub const READ_LINES_MAX: u64 = 2_000;
+/// How much of a file one read looks through, in bytes: a second's work.
+pub const READ_SCAN_BYTES_MAX: u64 = 256 << 20;
+/// File that an agent may edit, in bytes: it is held in memory a few times.
+pub const EDIT_FILE_BYTES_MAX: u64 = 16 << 20;
+/// Text that one call writes, in bytes: its escapes must fit into one line to the supervisor.
+pub const WRITE_BYTES_MAX: usize = 1 << 20;
+/// Entries of one list of a directory.
+pub const LIST_ENTRIES_MAX: usize = 500;
+/// Files that one search for names shows.
+pub const FIND_FILES_MAX: usize = 200;
+/// Names that one search looks at: a large repository with what it built.
+pub const WALK_ENTRIES_MAX: usize = 500_000;
+/// How deep a search goes.
+pub const WALK_DEPTH_MAX: usize = 64;
+/// One ignore file, in bytes: more is no list that a person keeps.
+pub const IGNORE_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Lines that one search in files shows, context apart.
+pub const GREP_LINES_MAX: usize = 200;
+/// File that a search looks into, in bytes: larger ones are data.
+pub const GREP_FILE_BYTES_MAX: u64 = 8 << 20;
+/// Line of a match as a model is shown it, in bytes: longer ones are shown around the match.
+pub const GREP_LINE_BYTES: usize = 400;
+/// Time of a hand that writes a file, in milliseconds: a slow network file system included.
+pub const HAND_MS: u64 = 60_000;
+/// Places of a text that a refused edit names.
+pub const EDIT_PLACES_NAMED_MAX: usize = 10;
+/// Items of a list of things to do.
+pub const TODO_ITEMS_MAX: usize = 50;
+/// One item of it, in characters.
+pub const TODO_CHARS_MAX: usize = 300;
+/// An expression to compute, in characters.
+pub const EXPRESSION_CHARS_MAX: usize = 1_000;
+/// How deep an expression to compute may be nested.
+pub const EXPRESSION_DEPTH_MAX: usize = 64;
+/// One note about a project, in characters: a fact, not a document.
+pub const NOTE_CHARS_MAX: usize = 1_000;
+/// Notes about one project; the oldest go.
+pub const NOTES_MAX: u64 = 500;
+/// Notes that one search brings.
+pub const NOTES_SHOWN_MAX: usize = 10;
+/// Words of a text by which notes are searched.
+pub const NOTE_WORDS_MAX: usize = 64;
+/// Body of an HTTP answer that an agent gets, in bytes.
+pub const FETCH_BODY_BYTES_MAX: usize = 4 << 20;
+/// How long an HTTP request of an agent may take, in seconds.
+pub const FETCH_SECS_MAX: u64 = 120;
+/// How long it may take unless it asks for another time, in seconds.
+pub const FETCH_SECS: u64 = 30;
+/// Redirects that it follows.
+pub const FETCH_REDIRECTS_MAX: usize = 5;
+/// How long a call that the worker does itself may take, in milliseconds.
+pub const OWN_CALL_MS: u64 = 60_000;
+/// Time of a search, in milliseconds: it then shows what it has.
+pub const SEARCH_MS: u64 = 20_000;
 /// Turns of an agent run, unless it says otherwise.
 pub const TURNS: u64 = 50;
 /// Turns of an agent run, at most.
@@ -366,10 +431,78 @@ pub const MODEL_LOOK_MS: u64 = 500;
 pub const MODEL_LIST_BYTES_MAX: usize = 4 << 20;
 /// Models that a refusal names.
 pub const MODELS_NAMED_MAX: usize = 8;
+/// Label in a narration of a tool call, in characters: one line of a narrow screen.
+pub const NARRATION_CHARS: usize = 48;
+/// Id in a narration of a tool call, in characters: a whole id, or a short label.
+pub const NARRATION_ID_CHARS: usize = 24;
+/// Runs that the prompt block of the capability lists: more is a call of `background_list`.
+pub const PROMPT_RUNS: usize = 10;
+/// Runs that `/background` lists: more than a screen.
+pub const COMMAND_RUNS: usize = 100;
+/// Ends that are handed to a host at once: a wake names them all.
+pub const FINISHED_MAX: usize = 64;
+/// Least time between two looks for the counts of a session that others change, in
+/// milliseconds: four a second look live.
+pub const COUNTS_PAUSE_MS: u64 = 250;
+/// Runs of a session that are listened to for its counts: each is a descriptor.
+pub const COUNTS_LISTENED_MAX: usize = 64;
+/// Malformed calls in a row that end an agent run: a model that cannot write one tries for ever.
+pub const MALFORMED_CALLS_MAX: u64 = 3;
+/// Equal failures of a goal's check in a row that end an agent run.
+pub const GOAL_EQUAL_FAILURES_MAX: u64 = 3;
+/// Times that a model is told that its answer does not keep the schema.
+pub const ANSWER_REPAIRS_MAX: u64 = 2;
+/// Times that a model is told that its message was cut.
+pub const ANSWER_CUTS_MAX: u64 = 2;
+/// A schema for answers, in bytes: what fits into a prompt beside the task.
+pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
+/// Schemas in one another.
+pub const SCHEMA_DEPTH_MAX: usize = 32;
+/// How deep an answer is held against its schema.
+pub const SCHEMA_ANSWER_DEPTH_MAX: usize = 64;
+/// Schemas that are held against parts of one answer: a second of work.
+pub const SCHEMA_STEPS_MAX: usize = 100_000;
+/// Faults of an answer that a model is told at once.
+pub const SCHEMA_FAULTS_MAX: usize = 8;
+/// Items of a list that are compared with one another.
+pub const SCHEMA_UNIQUE_MAX: usize = 1_000;
+/// Memory of one pattern of a schema, in bytes.
+pub const SCHEMA_PATTERN_BYTES_MAX: usize = 1 << 20;
+/// Part of a model's window, in percent, from which on the conversation is shortened.
+pub const COMPACT_PERCENT: u64 = 75;
+/// Part of a model's window, in percent, that the newest messages keep when it is shortened.
+pub const COMPACT_KEPT_PERCENT: u64 = 20;
+/// The summary of a shortened conversation, in tokens.
+pub const COMPACT_SUMMARY_TOKENS: u32 = 4_096;
+/// Turns left at which the model is told how many.
+pub const TURNS_LEFT_TOLD: u64 = 5;
+/// How often a worker looks at the runs that it waits for, in milliseconds, where nothing wakes
+/// it: the wake comes from their supervisors.
+pub const OWN_RUNS_LOOK_MS: u64 = 30_000;
+/// Id of a call, in bytes: a file name with it stays far below every file system's limit.
+pub const CALL_ID_BYTES_MAX: usize = 64;
+/// Calls of one run that run at once: each has a keeper, a pipe and a log.
+pub const CALLS_OPEN_MAX: usize = 32;
+/// Asks of one run that are open at once: more than a person answers.
+pub const ASKS_OPEN_MAX: usize = 32;
+/// What a supervisor reads of its worker in one turn, in bytes: signals and cancels come between.
+pub const WORKER_TURN_BYTES: usize = 256 << 10;
+/// What a worker may leave unread before it is read no more itself, in bytes.
+pub const WORKER_BEHIND_BYTES: usize = 64 << 10;
+/// What a worker may leave unread before it is replaced, in bytes.
+pub const WORKER_UNREAD_BYTES_MAX: usize = 1 << 20;
+/// What the workers of one run may tell for its journal, in bytes: 200 turns of 2 MiB and more.
+pub const WORKER_FACTS_BYTES_MAX: u64 = 512 << 20;
+/// How long a worker may take to leave once it has told how its work ended, in milliseconds.
+pub const WORKER_LEAVE_MS: u64 = 10_000;
+/// Pause before the second restart of a worker within its time, in milliseconds; each further
+/// one is twice as long.
+pub const WORKER_PAUSE_MS: u64 = 100;
+/// What an answer to an ask, or a text for a model, may have as one control message, in bytes:
+/// a text of [`SEND_BYTES_MAX`] whose every second character is escaped.
+pub const CONTROL_TEXT_BYTES_MAX: usize = 40 << 10;
 /// How often a wait looks whether a run that may ask does, in milliseconds.
 pub const ASK_LOOK_MS: u64 = 500;
-/// The JSON Schema of a final answer, in bytes: a model must read it.
-pub const SCHEMA_BYTES_MAX: u64 = 64 << 10;
 /// Names in the chain of agents that led to a run; of a longer one the newest stay.
 pub const ANCESTRY_MAX: usize = 16;
 /// One name in such a chain, in characters.

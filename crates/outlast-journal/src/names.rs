@@ -14,6 +14,8 @@ pub const QUEUE: &str = "queue";
 pub const BIRTHS: &str = "births";
 /// The index, which can be deleted.
 pub const INDEX: &str = "index.sqlite";
+/// Notes about projects, which runs leave for later ones.
+pub const NOTES: &str = "notes.sqlite";
 /// Random bytes that key the hashes of secrets and requests.
 pub const STORE_KEY: &str = "key";
 /// What clients of the HTTP server must know.
@@ -56,12 +58,21 @@ pub const ENGINE: &str = "__engine";
 pub const WORK: &str = "__work";
 /// First argument that makes our program the hand of an agent run: one call, told on stdin.
 pub const HAND: &str = "__hand";
+/// First argument that makes our program the keeper of one call of an agent run.
+pub const CALL: &str = "__call";
 /// Descriptor of a worker that leads to its supervisor.
 pub const WORKER_CHANNEL: i32 = 3;
 /// Name under which a supervisor shows in process lists.
 pub const PROCESS: &str = "outlast";
 /// Environment variable that tells a process which run it belongs to.
 pub const RUN_VARIABLE: &str = "OUTLAST_RUN";
+/// Environment variable that tells a process which call of an agent run it belongs to.
+pub const CALL_VARIABLE: &str = "OUTLAST_CALL";
+
+/// Label of a container that names its run.
+pub const CONTAINER_RUN: &str = "outlast.run";
+/// Label of a container that names the supervisor which it belongs to.
+pub const CONTAINER_OWNER: &str = "outlast.supervisor";
 
 /// Returns the folder of a run below the store.
 pub fn run_dir(id: &RunId, created: Timestamp) -> String {
@@ -71,6 +82,16 @@ pub fn run_dir(id: &RunId, created: Timestamp) -> String {
 /// Returns the hidden folder name of a run that is being born.
 pub fn hidden(id: &RunId) -> String {
     format!(".{id}")
+}
+
+/// Returns the name of a call's log in the folder of calls.
+pub fn call_log(call: &str) -> String {
+    format!("{call}.log")
+}
+
+/// Returns the name of the file that says which bytes of a call's log are not kept.
+pub fn call_gap(call: &str) -> String {
+    format!("{call}.gap")
 }
 
 /// Returns the folder name of a run that is being removed.

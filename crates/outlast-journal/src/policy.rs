@@ -1,9 +1,10 @@
-//! What a supervisor hands to the launcher that contains a command, and what that reports.
+//! What a supervisor hands to the launcher that contains a command, and what that reports; and
+//! what it hands to the keeper of a call.
 //!
 //! Both ends are the same program, so the form has no version: it never
 //! reaches a disk.
 
-use crate::{Containment, Failure, Guarantee};
+use crate::{Containment, Failure, Guarantee, RunId};
 use serde::{Deserialize, Serialize};
 
 /// What the launcher is to do. The environment of the command follows it as bytes.
@@ -37,6 +38,31 @@ pub struct Policy {
     pub pids_max: Option<u64>,
     /// Bytes that each private directory for temporary files may hold.
     pub temporary_bytes_max: u64,
+}
+
+/// A call to keep. Its environment and its stdin follow as bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallOrder {
+    /// The run.
+    pub run: RunId,
+    /// The call.
+    pub call: String,
+    /// The run's directory.
+    pub run_dir: String,
+    /// Shell text; without one it is our own program as a hand.
+    pub shell: Option<String>,
+    /// Directory to execute it in.
+    pub cwd: String,
+    /// What contains it, if anything is to.
+    pub containment: Option<Containment>,
+    /// Time limit in milliseconds.
+    pub timeout_ms: u64,
+    /// Time between TERM and KILL in milliseconds.
+    pub grace_ms: u64,
+    /// Bytes of the environment.
+    pub environment_bytes: usize,
+    /// Whether it has a stdin.
+    pub has_stdin: bool,
 }
 
 /// What the launcher says, one line each.
@@ -109,6 +135,18 @@ impl Report {
         serde_json::from_slice(line).ok()
     }
 }
+
+/// Set for runs that may talk to some hosts: by these, programs find the way there.
+pub const TO_PROXY: [(&str, &str); 8] = [
+    ("http_proxy", "http://127.0.0.1:3128"),
+    ("https_proxy", "http://127.0.0.1:3128"),
+    ("all_proxy", "http://127.0.0.1:3128"),
+    ("HTTP_PROXY", "http://127.0.0.1:3128"),
+    ("HTTPS_PROXY", "http://127.0.0.1:3128"),
+    ("ALL_PROXY", "http://127.0.0.1:3128"),
+    ("no_proxy", "localhost,127.0.0.1,::1"),
+    ("NO_PROXY", "localhost,127.0.0.1,::1"),
+];
 
 /// What Landlock alone does not hold.
 pub const NOT_BY_LANDLOCK: [Guarantee; 4] = [

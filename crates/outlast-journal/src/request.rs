@@ -185,7 +185,20 @@ impl Request {
             limits::OUTPUT_BYTES_MAX,
             "bytes",
         );
+        let asked = match &self.command {
+            CommandLine::Agent(agent) => agent.turns_max,
+            CommandLine::Direct(_) | CommandLine::Shell { .. } => None,
+        };
+        let turns_max = clamp(
+            &mut notices,
+            "max-turns",
+            asked.unwrap_or(limits::TURNS),
+            1,
+            limits::TURNS_MAX,
+            "turns",
+        );
         Ok(Checked {
+            turns_max,
             label: label(self.label.as_deref(), &command),
             command,
             stop_signal,
@@ -357,6 +370,8 @@ pub struct Checked {
     pub grace_ms: u64,
     /// Output kept, in bytes.
     pub output_bytes_max: u64,
+    /// Most turns of an agent run.
+    pub turns_max: u64,
     /// What was clamped.
     pub notices: Vec<String>,
 }

@@ -20,7 +20,8 @@ pub enum CallProgram {
 /// A call that a worker wants to have run. The same id is never run twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallAsk {
-    /// The call, unique within the run: letters, digits, `.`, `-`; at most 64 of them.
+    /// The call, unique within the run: letters, digits, `.`, `-`; at most
+    /// [`CALL_ID_BYTES_MAX`](crate::limits::CALL_ID_BYTES_MAX) of them, a letter or digit first.
     pub call: String,
     /// What is executed, in the run's directory, under the run's posture.
     pub program: CallProgram,
@@ -31,7 +32,8 @@ pub struct CallAsk {
     pub timeout_ms: u64,
     /// Time between TERM and KILL in milliseconds.
     pub grace_ms: u64,
-    /// Whether it runs on the host as it is although the run is contained: somebody said so.
+    /// Whether it runs on the host as it is although the run is contained. Only a call whose
+    /// ask, which has the call's id, was approved is run so.
     #[serde(default)]
     pub is_on_host: bool,
 }
@@ -48,6 +50,19 @@ pub enum CallEnd {
     Cancelled,
     /// It could not be executed.
     NotStarted,
+}
+
+impl CallAsk {
+    /// Returns whether `call` can be the id of a call, and with it the name of a file.
+    pub fn is_id(call: &str) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+        call.len() <= crate::limits::CALL_ID_BYTES_MAX
+            && call.bytes().all(is_plain)
+            && call
+                .bytes()
+                .next()
+                .is_some_and(|first| first.is_ascii_alphanumeric())
+    }
 }
 
 /// How a call ended; journal kind `call.ended`, and told to the worker.
@@ -91,6 +106,9 @@ pub struct WorkerStarted {
     /// How the one before ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<crate::MainExit>,
+    /// What the one before did wrong, if it was killed for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// An ask was answered; event `answered`. The first answer counts.
@@ -190,6 +208,33 @@ pub enum Heard {
     Answered(Answered),
     /// A text for the model.
     Input(crate::agent::Input),
+}
+
+impl CallEnded {
+    /// Returns the end of a call that was not executed, since `code` says why.
+    pub fn not_started(call: &str, code: &str, message: String) -> Self {
+        Self {
+            failure: Some(crate::Failure {
+                code: code.to_owned(),
+                message,
+                errno: None,
+            }),
+            ..Self::new(call, CallEnd::NotStarted)
+        }
+    }
+
+    /// Returns an end of which only the way is known.
+    pub fn new(call: &str, end: CallEnd) -> Self {
+        Self {
+            call: call.to_owned(),
+            end,
+            exit_code: None,
+            signal: None,
+            output_bytes: 0,
+            elapsed_ms: 0,
+            failure: None,
+        }
+    }
 }
 
 impl Said {

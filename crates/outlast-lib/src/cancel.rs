@@ -77,7 +77,8 @@ impl Store {
     /// Cancels a run and returns when its whole tree is gone.
     ///
     /// Of a run that has ended, what is left is stopped, and its state does not change.
-    /// The tree of a run whose supervisor died is found by its marks and stopped.
+    /// The tree of a run whose supervisor died is found by its marks and stopped, and its
+    /// container taken away.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Store {
                 Ok(stopped) => break stopped,
                 // Nobody is there: the run has ended, or is now found to be interrupted.
                 Err(_) if self.record(id)?.status.is_ended() => {
-                    break self.sweep(id, grace_ms) as u64;
+                    break (self.sweep(id, grace_ms) + self.clear_container(id)) as u64;
                 }
                 Err(source) if clock::monotonic_ms() >= give_up_at => {
                     return Err(CancelError::NoAnswer { id: *id, source });

@@ -5,6 +5,7 @@
 //! Offsets are those of the raw bytes, for ever.
 
 mod border;
+mod calls;
 mod lines;
 mod log;
 mod matches;

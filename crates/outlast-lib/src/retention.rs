@@ -8,9 +8,10 @@ mod debris;
 use crate::index::{self, Filter};
 use crate::read::Seen;
 use crate::sweep::{self, Look};
-use crate::{Damage, ReadError, Store, notices, read};
+use crate::{Damage, ReadError, Store, containers, notices, read};
 use outlast_journal::{RunId, ShortRecord, State, Status, Timestamp, error::Advice, limits, names};
 use outlast_supervisor::{clock, fsio, lock};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -39,6 +40,8 @@ pub struct GcReport {
     pub kept_untold: usize,
     /// Processes that were stopped, of runs whose supervisor is dead.
     pub swept: usize,
+    /// Containers that were taken away, of runs whose supervisor is dead.
+    pub containers: usize,
     /// Things that were half made or half removed.
     pub debris: usize,
     /// What could not be removed.
@@ -46,7 +49,8 @@ pub struct GcReport {
 }
 
 impl Store {
-    /// Removes the ended runs that `query` asks for, and debris; stops what dead runs left.
+    /// Removes the ended runs that `query` asks for, and debris; stops what dead runs left, their
+    /// containers included.
     ///
     /// A run stays while it goes on, while anything of it or inside it is alive, and for the
     /// first seven days of its end if no session was told of that.
@@ -66,6 +70,8 @@ impl Store {
             report.swept = orphans
                 .map(|id| self.sweep(id, self.limits().grace_ms))
                 .sum();
+            // Before the records go, which say where the engines are.
+            report.containers = containers::clear_dead(&self.engines(&ended)).all;
         }
         let now = clock::now();
         let day_ms = 24 * 3_600 * 1_000;
@@ -158,6 +164,13 @@ impl Store {
         let ids = records.iter().map(|record| record.id).collect();
         let with_leftovers = records.iter().filter(|record| !record.leftovers.is_empty());
         Ok((ids, with_leftovers.map(|record| record.id).collect()))
+    }
+
+    /// Returns where engines may listen that have, or had, a container of one of these runs.
+    fn engines(&self, ended: &[RunId]) -> BTreeSet<String> {
+        let dirs = ended.iter().filter_map(|id| Some((self.run_dir(id)?, id)));
+        let specs = dirs.filter_map(|(dir, id)| read::read_spec(&dir, id).ok());
+        specs.flat_map(sweep::engines).collect()
     }
 
     fn judge(&self, dir: &Path, seen: &Seen, last: Timestamp, now: Timestamp) -> Verdict {

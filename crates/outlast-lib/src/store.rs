@@ -89,6 +89,12 @@ impl Store {
         self.access == Access::Full
     }
 
+    /// Returns the directory of a run, for those who read what no verb shows; `None` where there
+    /// is no such run.
+    pub fn directory_of(&self, id: &RunId) -> Option<PathBuf> {
+        self.run_dir(id)
+    }
+
     /// Returns the bytes that key the hashes of secrets and requests, made at their first need.
     pub(crate) fn key(&self) -> io::Result<[u8; KEY_BYTES]> {
         if let Some(key) = self.key.get() {

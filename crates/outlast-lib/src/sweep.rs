@@ -4,9 +4,9 @@
 //! or when it is in the session of the run's main process. Runs inside the run
 //! have supervisors of their own and are left to them.
 
-use crate::Store;
+use crate::{Store, containers};
 use outlast_journal::mask::Masker;
-use outlast_journal::{Claimed, Leftover, ProcessRef, RunId, State, limits, names};
+use outlast_journal::{Claimed, Leftover, ProcessRef, RunId, Spec, State, limits, names};
 use outlast_supervisor::{clock, process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cmp::Reverse;
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// What a look for the processes of a run found.
@@ -43,6 +43,25 @@ impl Store {
             Ok(_) | Err(_) => 0,
         }
     }
+
+    /// Takes the container away of a run whose supervisor is gone; returns 1 for one whose
+    /// command was still executed.
+    pub(crate) fn clear_container(&self, id: &RunId) -> usize {
+        let dir = self.run_dir(id);
+        let is_orphaned = |dir: &PathBuf| matches!(crate::read::is_supervised(dir), Ok(false));
+        let spec = dir
+            .filter(is_orphaned)
+            .and_then(|dir| crate::read::read_spec(&dir, id).ok());
+        let places = spec.map(engines).unwrap_or_default();
+        containers::clear_run(&places, id).running
+    }
+}
+
+/// Returns where the engine of a run in a container may listen.
+pub(crate) fn engines(spec: Spec) -> Vec<String> {
+    let containment = spec.containment;
+    let in_image = containment.filter(|asked| asked.image.is_some());
+    in_image.map_or_else(Vec::new, |asked| asked.surroundings.engines)
 }
 
 /// Returns whether the process ids of `claimed` belong to this boot of the machine.

@@ -49,7 +49,7 @@ impl Command<'_> {
             cwd: &text(self.cwd)?,
             stdin,
             output,
-            extra: None,
+            extra: [None; 2],
         };
         spawn::spawn(&exec).map_err(|(step, error)| match step {
             Step::Fork => failure(
@@ -101,7 +101,7 @@ impl Command<'_> {
         paths.collect()
     }
 
-    fn chdir_failure(&self, error: &io::Error) -> Failure {
+    pub(crate) fn chdir_failure(&self, error: &io::Error) -> Failure {
         let cwd = self.cwd;
         let message = match error.raw_os_error() {
             Some(libc::ENOENT) => format!("the directory `{cwd}` does not exist"),

@@ -126,7 +126,7 @@ fn spawn_supervisor(
         cwd: c"/",
         stdin: socket,
         output: null.as_fd(),
-        extra: None,
+        extra: [None; 2],
     };
     spawn::spawn_apart(&exec, files::before()).map_err(|(_, error)| error)
 }

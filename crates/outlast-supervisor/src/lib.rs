@@ -4,8 +4,9 @@
 //! I/O. The run loop acts: it turns signals, pipes and timers into inputs for
 //! the first half and carries out what it answers. Nothing here is
 //! asynchronous. A command that is to be contained has a launcher of its own
-//! between it and the supervisor.
+//! between it and the supervisor; a call of an agent run has a keeper.
 
+mod calls;
 pub mod client;
 pub mod clock;
 mod command;
@@ -20,6 +21,7 @@ pub mod launch;
 mod lifecycle;
 pub mod lock;
 mod output_log;
+pub mod owner;
 pub mod places;
 mod platform;
 pub mod process;
@@ -31,8 +33,10 @@ mod summary;
 mod supervise;
 mod timers;
 mod tree;
+mod worker;
 
 pub use contain::{HandedEngine, ProbeError, probe, probe_limits, receive_engine};
+pub use platform::worker::worker_channel;
 
 use outlast_journal::names;
 use std::path::Path;
@@ -64,6 +68,9 @@ pub fn init_supervisor() -> Option<ExitCode> {
     }
     if first == names::CONTAIN {
         return Some(contain::contain());
+    }
+    if first == names::CALL {
+        return Some(calls::keep());
     }
     if first == names::ENGINE {
         // A program that talks to engines has looked for this word before.

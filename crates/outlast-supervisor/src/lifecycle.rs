@@ -17,6 +17,10 @@ pub(crate) enum Input {
     GraceOver,
     /// What is left has withstood KILL for too long.
     KillTimeUp,
+    /// The main process, a worker, has told how its work ended, and leaves.
+    Concluded,
+    /// A worker that was asked to end its work has had its time.
+    PatienceOver,
 }
 
 /// Something the run loop must do, in the order given.
@@ -36,6 +40,8 @@ pub(crate) enum Action {
     },
     /// Kill the tree until it is empty.
     Kill,
+    /// Ask the worker to end its work, and stop what it has started.
+    AskWorker(Stop),
     /// Drain the output, write the end, give the places back and tell everybody.
     End(Outcome),
     /// Tell those who cancelled that the tree is gone, or will not go.
@@ -53,6 +59,8 @@ pub(crate) struct Outcome {
     pub(crate) ended_by: &'static str,
     /// What the wait status said, if the main process could be reaped.
     pub(crate) main: Option<MainExit>,
+    /// Whether the worker has told how its work ended, and that is how the run did.
+    pub(crate) is_concluded: bool,
     /// Whether something withstands KILL.
     pub(crate) is_given_up: bool,
 }
@@ -60,6 +68,8 @@ pub(crate) struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopping {
     No,
+    /// The worker was asked to end its work.
+    Asked,
     Terminating,
     Killing,
     GivenUp,
@@ -70,6 +80,9 @@ enum Stopping {
 pub(crate) struct Lifecycle {
     policy: Leftovers,
     grace_ms: u64,
+    /// Whether the main process is a worker, which a cancel asks first.
+    has_worker: bool,
+    is_concluded: bool,
     cause: Option<StopCause>,
     main: Option<MainExit>,
     is_main_exit_told: bool,
@@ -85,6 +98,8 @@ impl Lifecycle {
         Self {
             policy,
             grace_ms,
+            has_worker: false,
+            is_concluded: false,
             cause: None,
             main: None,
             is_main_exit_told: false,
@@ -93,6 +108,19 @@ impl Lifecycle {
             has_ended: false,
             has_left: false,
         }
+    }
+
+    /// Returns the life of a run whose worker has just been executed.
+    pub(crate) fn of_worker(policy: Leftovers, grace_ms: u64) -> Self {
+        Self {
+            has_worker: true,
+            ..Self::started(policy, grace_ms)
+        }
+    }
+
+    /// Whether the tree is being stopped, not only its worker asked.
+    pub(crate) fn is_stopping(&self) -> bool {
+        !matches!(self.stopping, Stopping::No | Stopping::Asked)
     }
 
     /// Whether the end was decided.
@@ -126,6 +154,12 @@ impl Lifecycle {
                     }
                 }
             }
+            Input::Concluded => self.is_concluded = true,
+            Input::PatienceOver => {
+                if self.stopping == Stopping::Asked && !self.is_tree_empty {
+                    self.terminate(self.grace_ms, &mut actions);
+                }
+            }
         }
         self.settle(&mut actions);
         actions
@@ -133,7 +167,8 @@ impl Lifecycle {
 
     fn stop(&mut self, stop: &Stop, actions: &mut Vec<Action>) {
         // The main process has decided already when only its leftovers are being stopped.
-        let is_decided = self.main.is_some() && self.policy != Leftovers::Wait;
+        let is_told = self.main.is_some() || self.is_concluded;
+        let is_decided = is_told && self.policy != Leftovers::Wait;
         if !self.has_ended && !is_decided && self.cause.is_none() {
             self.cause = Some(stop.cause);
             actions.push(Action::Append(Fact::Note(Note {
@@ -141,18 +176,31 @@ impl Lifecycle {
                 ..Note::default()
             })));
         }
-        if !self.is_tree_empty {
-            self.terminate(stop.grace_ms, actions);
+        if self.is_tree_empty {
+            return;
+        }
+        let may_ask = self.has_worker && !is_told && stop.grace_ms > 0;
+        match self.stopping {
+            Stopping::No if may_ask && stop.cause == StopCause::Cancel => {
+                self.stopping = Stopping::Asked;
+                actions.push(Action::AskWorker(stop.clone()));
+            }
+            Stopping::Asked if may_ask && stop.cause == StopCause::Cancel => {}
+            Stopping::No
+            | Stopping::Asked
+            | Stopping::Terminating
+            | Stopping::Killing
+            | Stopping::GivenUp => self.terminate(stop.grace_ms, actions),
         }
     }
 
     fn terminate(&mut self, grace_ms: u64, actions: &mut Vec<Action>) {
         match self.stopping {
-            Stopping::No | Stopping::Terminating if grace_ms == 0 => {
+            Stopping::No | Stopping::Asked | Stopping::Terminating if grace_ms == 0 => {
                 self.stopping = Stopping::Killing;
                 actions.push(Action::Kill);
             }
-            Stopping::No => {
+            Stopping::No | Stopping::Asked => {
                 self.stopping = Stopping::Terminating;
                 actions.push(Action::Terminate { grace_ms });
             }
@@ -195,7 +243,10 @@ impl Lifecycle {
             actions.push(Action::Append(Fact::MainExited(main.clone())));
             self.is_main_exit_told = true;
         }
-        if self.policy == Leftovers::Stop && self.stopping == Stopping::No {
+        // A worker that was asked and has left has nobody behind it to wait for.
+        let is_left_alone = self.stopping == Stopping::Asked;
+        let is_policy = self.policy == Leftovers::Stop && self.stopping == Stopping::No;
+        if is_left_alone || is_policy {
             self.terminate(self.grace_ms, actions);
         }
     }
@@ -213,6 +264,7 @@ impl Lifecycle {
             status,
             ended_by,
             main: self.main.clone(),
+            is_concluded: self.is_concluded && self.cause.is_none(),
             is_given_up,
         }));
         if is_given_up {

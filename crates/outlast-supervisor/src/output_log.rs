@@ -35,9 +35,15 @@ pub(crate) struct OutputLog {
 impl OutputLog {
     /// Makes the log in `run_dir`, to keep about `bytes_max` bytes.
     pub(crate) fn create(run_dir: &Path, bytes_max: u64) -> io::Result<Self> {
+        let (log, gap) = (run_dir.join(names::OUTPUT), run_dir.join(names::GAP));
+        Self::create_at(&log, gap, bytes_max)
+    }
+
+    /// Makes the log `path`, to keep about `bytes_max` bytes; what is not is said in `gap_path`.
+    pub(crate) fn create_at(path: &Path, gap_path: PathBuf, bytes_max: u64) -> io::Result<Self> {
         Ok(Self {
-            file: fsio::open_private(&run_dir.join(names::OUTPUT))?,
-            gap_path: run_dir.join(names::GAP),
+            file: fsio::open_private(path)?,
+            gap_path,
             gap_file: None,
             gap: None,
             is_gap_said: true,

@@ -5,20 +5,23 @@
 //! was reaped before what was asked (a cancel that loses to the exit loses).
 
 mod contained;
+mod end;
+mod worker;
 
 use crate::command::{self, Command};
 use crate::contain::Contained;
-use crate::lifecycle::{Action, Input, Lifecycle, Outcome};
+use crate::lifecycle::{Action, Input, Lifecycle};
 use crate::output_log::OutputLog;
 use crate::platform::poll::{self, Watch, is_ready};
 use crate::platform::process::{Reap, Reaped};
 use crate::supervise::Owned;
 use crate::timers::{Timers, take_due};
 use crate::tree::{self, Tree};
-use crate::{clock, fault, idle, platform, summary};
-use outlast_journal::control::{HINT_ENDED, HINT_OUTPUT, HINT_STARTED};
+use crate::worker::Head;
+use crate::{clock, fault, idle, platform};
+use outlast_journal::control::{HINT_OUTPUT, HINT_STARTED};
 use outlast_journal::{
-    End, Fact, MainExit, Note, Stop, StopCause, Usage, limits, names, signal_name, signal_number,
+    Fact, MainExit, Note, Stop, StopCause, Usage, limits, names, signal_name, signal_number,
 };
 use std::fs;
 use std::io;
@@ -36,6 +39,8 @@ pub(crate) struct Main {
     pub(crate) output_end: Option<OwnedFd>,
     /// When it was executed, on the monotonic clock.
     pub(crate) started_ms: u64,
+    /// What an agent run has beside.
+    pub(crate) head: Option<Box<Head>>,
 }
 
 /// The supervisor of one run while its tree lives.
@@ -44,6 +49,8 @@ pub(crate) struct RunLoop {
     output: OutputLog,
     main_pid: i32,
     contained: Option<Box<Contained>>,
+    /// What an agent run has beside.
+    head: Option<Box<Head>>,
     output_end: Option<OwnedFd>,
     started_ms: u64,
     pipe: Option<OwnedFd>,
@@ -85,7 +92,10 @@ impl RunLoop {
             Some(deadline) => Some(platform::clock::wall_timer(deadline.unix_ms())?),
             None => None,
         };
-        let life = Lifecycle::started(spec.leftovers, spec.grace_ms);
+        let life = match &main.head {
+            Some(_) => Lifecycle::of_worker(spec.leftovers, spec.grace_ms),
+            None => Lifecycle::started(spec.leftovers, spec.grace_ms),
+        };
         // The run lies in the folder of its month, which lies in the folder of all runs.
         let runs_dir = owned
             .run_dir
@@ -100,6 +110,7 @@ impl RunLoop {
             pipe: Some(main.output),
             main_pid: main.pid,
             contained: main.contained,
+            head: main.head,
             output_end: main.output_end,
             started_ms: main.started_ms,
             life,
@@ -133,6 +144,7 @@ impl RunLoop {
                     .map(|one| Watch::read(one.as_fd())),
             );
             watches.extend(self.reports().map(Watch::read));
+            self.watch_worker(&mut watches);
             self.owned.connections.watch(&mut watches);
             let now = clock::monotonic_ms();
             let wait = self.timers.wait_ms(now, self.owned.connections.next_due());
@@ -157,7 +169,9 @@ impl RunLoop {
             let grace_ms = asked.grace_ms.unwrap_or(self.owned.spec.grace_ms);
             self.stop(asked.cause, grace_ms.min(limits::GRACE_MS_MAX), asked.by)?;
         }
-        self.hear_timers(now)
+        self.hear_worker()?;
+        self.hear_timers(now)?;
+        self.settle_worker()
     }
 
     /// Reads the signals sent to this process. From the run's own tree they mean nothing.
@@ -210,7 +224,9 @@ impl RunLoop {
                 Reap::Ended(reaped) => main_exit = main_exit.or(self.take_reaped(reaped)),
                 Reap::NoneEnded => break,
                 Reap::NoChild => {
-                    self.step(Input::TreeEmpty)?;
+                    if !self.is_between_workers() {
+                        self.step(Input::TreeEmpty)?;
+                    }
                     break;
                 }
             }
@@ -232,7 +248,7 @@ impl RunLoop {
             self.signal_tree();
             return None;
         }
-        if reaped.pid != self.main_pid || self.init().is_some() {
+        if self.take_end_of_hands(reaped) || reaped.pid != self.main_pid || self.init().is_some() {
             return None;
         }
         let exit = self.take_main_exit(reaped.status);
@@ -296,6 +312,7 @@ impl RunLoop {
         if take_due(&mut self.timers.kill, now) {
             self.kill_round(now)?;
         }
+        self.hear_timers_of_worker(now)?;
         if take_due(&mut self.timers.hint, now) {
             self.owned.connections.hint(HINT_OUTPUT, true);
             self.hinted_ms = now;
@@ -360,6 +377,7 @@ impl RunLoop {
                 self.kill_pause_ms = 1;
                 self.timers.kill = Some(now);
             }
+            Action::AskWorker(stop) => self.ask_worker(&stop),
             Action::End(outcome) => self.end(&outcome)?,
             Action::TellCancelled => {
                 self.owned.connections.tell_cancelled(self.leftovers_seen);
@@ -376,7 +394,8 @@ impl RunLoop {
         self.timers.signal = None;
         let due = self.timers.grace.unwrap_or(0);
         let left_ms = due.saturating_sub(clock::monotonic_ms());
-        let tree = self.look();
+        self.stop_calls(left_ms);
+        let tree = Tree::look_beside(&self.runs_dir, &self.ours(), &self.keepers());
         tree.ask_nested(left_ms, &self.owned.spec.id);
         let name = self.owned.spec.stop_signal.as_deref().unwrap_or("TERM");
         let signal = signal_number(name).map_or(libc::SIGTERM, i32::from);
@@ -417,66 +436,6 @@ impl RunLoop {
         };
         let null = fs::File::open("/dev/null").ok()?;
         command.spawn(null.as_fd(), output.as_fd()).ok()
-    }
-
-    /// Writes the end: what the main process wrote is in the log first, exactly.
-    fn end(&mut self, outcome: &Outcome) -> io::Result<()> {
-        self.drain();
-        self.output.trim_all();
-        let now = clock::monotonic_ms();
-        let tree = Tree::look(&self.runs_dir, &self.ours());
-        self.leftovers_seen = 0;
-        let (leftovers, leftovers_more) = tree.leftovers(summary::masker(&self.owned).as_ref());
-        let unkillable = if outcome.is_given_up {
-            let alive = tree.processes.iter().map(|process| process.pid);
-            alive.take(limits::LEFTOVERS_NAMED_MAX).collect()
-        } else {
-            Vec::new()
-        };
-        let elapsed_ms = now.saturating_sub(self.started_ms);
-        let end = End {
-            exit_code: outcome.main.as_ref().and_then(|main| main.exit_code),
-            signal: outcome.main.as_ref().and_then(|main| main.signal.clone()),
-            output_bytes: self.output.bytes(),
-            output_lost_bytes: self.output.lost_bytes(),
-            last_output_at: self.output.last_output_at(),
-            elapsed_ms: Some(elapsed_ms),
-            usage: self.usage_told(),
-            failure: self.loss(),
-            leftovers,
-            leftovers_more,
-            runs_inside: tree.runs(),
-            unkillable,
-            appeared: self
-                .contained
-                .as_ref()
-                .map_or_else(Vec::new, |contained| contained.appeared()),
-            ..End::new(
-                outcome.status,
-                outcome.ended_by,
-                self.summary(outcome, elapsed_ms),
-            )
-        };
-        fault::point("before_end");
-        self.owned.journal.append(&Fact::Ended(Box::new(end)))?;
-        fault::point("end_written");
-        self.owned.places.clear();
-        self.timers.idle = None;
-        self.owned.connections.hint(HINT_ENDED, false);
-        fault::point("told");
-        Ok(())
-    }
-
-    /// Reads what is in the pipe at this instant, and not what is written from now on.
-    fn drain(&mut self) {
-        let Some(pipe) = &self.pipe else { return };
-        let mut left = platform::file::bytes_readable(pipe).unwrap_or(0);
-        while left > 0 {
-            match self.output.take(pipe, left) {
-                Ok(taken) if taken > 0 => left -= taken,
-                Ok(_) | Err(_) => return,
-            }
-        }
     }
 
     /// Watches the process whose end ends the run, if its lifetime is its session's.

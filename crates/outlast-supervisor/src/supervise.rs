@@ -2,16 +2,19 @@
 
 use crate::command::Command;
 use crate::connections::Connections;
-use crate::contain::{Contain, Refused};
+use crate::contain::{self, Contain, Refused};
 use crate::journal_file::JournalFile;
 use crate::launch::{self, Handed};
 use crate::output_log::OutputLog;
 use crate::queue::{self, Waited};
 use crate::run_loop::{Main, RunLoop};
+use crate::worker::Head;
 use crate::{clock, fault, platform, process};
 use outlast_journal::control::Answer;
+use outlast_journal::worker::WorkerStarted;
 use outlast_journal::{
-    Claimed, End, Fact, Failure, ProcessRef, Queued, Spec, Started, Status, Stdin, StopCause, names,
+    Claimed, End, Fact, Failure, Posture, ProcessRef, Queued, Spec, Started, Status, Stdin,
+    StopCause, names,
 };
 use std::fs;
 use std::io;
@@ -137,9 +140,15 @@ fn live(
             Waited::Stopped(cause) => return end_unstarted(&mut owned, cause),
         }
     }
-    match execute(&mut owned, &environment) {
+    let executed = if owned.spec.agent.is_some() {
+        begin_work(&mut owned, environment)
+    } else {
+        let executed = execute(&mut owned, &environment);
+        drop(environment);
+        executed
+    };
+    match executed {
         Ok(main) => {
-            drop(environment);
             if let Some(socket) = socket.take() {
                 launch::answer(&socket, &Answer::ok());
             }
@@ -165,15 +174,66 @@ fn live(
     }
 }
 
+fn no_pipe(error: io::Error) -> Refused {
+    Refused::from(Failure {
+        code: "could_not_start".to_owned(),
+        message: "no pipe could be made".to_owned(),
+        errno: error.raw_os_error(),
+    })
+}
+
+/// Binds what calls are to be contained by, starts the first worker and says so in the journal.
+fn begin_work(owned: &mut Owned, environment: Vec<u8>) -> Result<Main, Refused> {
+    let bound = match &owned.spec.containment {
+        Some(containment) => Some(contain::bind_for_calls(
+            &owned.spec,
+            &owned.run_dir,
+            containment,
+        )?),
+        None => None,
+    };
+    let (output, output_end) = platform::file::pipe().map_err(no_pipe)?;
+    platform::file::set_nonblocking(&output).map_err(no_pipe)?;
+    let mut head = Box::new(Head::new(environment));
+    let main = head.start(&owned.spec, &owned.run_dir, output_end.as_fd())?;
+    fault::point("spawned");
+    let started_ms = say_started(owned, main, bound.as_ref().map(|bound| &bound.posture));
+    let first = Fact::WorkerStarted(WorkerStarted {
+        process: main,
+        number: head.number,
+        before: None,
+        fault: None,
+    });
+    owned.journal.append(&first).ok();
+    head.bound = bound;
+    Ok(Main {
+        pid: main.pid,
+        contained: None,
+        output,
+        output_end: Some(output_end),
+        started_ms,
+        head: Some(head),
+    })
+}
+
+/// Says in the journal that the main process executes; returns when that was.
+fn say_started(owned: &mut Owned, main: ProcessRef, posture: Option<&Posture>) -> u64 {
+    let started_ms = clock::monotonic_ms();
+    let queued = owned.spec.queue.is_some();
+    let started = Fact::Started(Started {
+        main,
+        queued_ms: queued.then(|| started_ms.saturating_sub(owned.claimed_ms)),
+        monotonic_ms: Some(started_ms),
+        posture: posture.cloned().map(Box::new),
+    });
+    // The room for it was reserved; if it cannot be written all the same, the end says more.
+    owned.journal.append(&started).ok();
+    fault::point("started");
+    started_ms
+}
+
 /// Executes the command and says so in the journal.
 fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
-    let no_pipe = |error: io::Error| {
-        Refused::from(Failure {
-            code: "could_not_start".to_owned(),
-            message: "no pipe could be made".to_owned(),
-            errno: error.raw_os_error(),
-        })
-    };
     let (output, output_end) = platform::file::pipe().map_err(no_pipe)?;
     platform::file::let_others_write(&output_end).ok();
     let stdin = match owned.spec.stdin {
@@ -212,19 +272,8 @@ fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
         }
     };
     fault::point("spawned");
-    let started_ms = clock::monotonic_ms();
-    let queued = owned.spec.queue.is_some();
-    let started = Fact::Started(Started {
-        main,
-        queued_ms: queued.then(|| started_ms.saturating_sub(owned.claimed_ms)),
-        monotonic_ms: Some(started_ms),
-        posture: contained
-            .as_ref()
-            .map(|contained| Box::new(contained.posture.clone())),
-    });
-    // The room for it was reserved; if it cannot be written all the same, the end says more.
-    owned.journal.append(&started).ok();
-    fault::point("started");
+    let posture = contained.as_ref().map(|contained| &contained.posture);
+    let started_ms = say_started(owned, main, posture);
     platform::file::set_nonblocking(&output).map_err(no_pipe)?;
     Ok(Main {
         pid: main.pid,
@@ -232,6 +281,7 @@ fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
         output,
         output_end: (owned.spec.stop_command.is_some()).then_some(output_end),
         started_ms,
+        head: None,
     })
 }
 

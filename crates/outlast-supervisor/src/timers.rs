@@ -26,6 +26,12 @@ pub(crate) struct Timers {
     pub(crate) memory: Due,
     /// When the journal is synced if nothing else happens before.
     pub(crate) sync: Due,
+    /// When a worker that was asked to end its work has had its time.
+    pub(crate) patience: Due,
+    /// When the next worker is started.
+    pub(crate) restart: Due,
+    /// When a worker that has told how its work ended must be gone.
+    pub(crate) leave: Due,
 }
 
 impl Timers {
@@ -41,6 +47,9 @@ impl Timers {
             self.hint,
             self.memory,
             self.sync,
+            self.patience,
+            self.restart,
+            self.leave,
             other,
         ];
         let first = all.into_iter().flatten().min()?;

@@ -32,11 +32,19 @@ pub(crate) struct Tree {
 impl Tree {
     /// Looks at the processes below this one; those in `ours` are left out.
     pub(crate) fn look(runs_dir: &Path, ours: &[i32]) -> Self {
+        Self::look_beside(runs_dir, ours, &[])
+    }
+
+    /// Looks as `look` does, and passes over those in `apart` with all that is below them.
+    pub(crate) fn look_beside(runs_dir: &Path, ours: &[i32], apart: &[i32]) -> Self {
         let mut tree = Self::default();
         let mut to_visit = process::children(platform::process::own_pid());
         let mut at = 0;
         while let Some(pid) = to_visit.get(at).copied() {
             at += 1;
+            if apart.contains(&pid) {
+                continue;
+            }
             if let Some(nested) = nested(pid, runs_dir) {
                 tree.nested.push(nested);
                 continue;

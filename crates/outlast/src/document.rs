@@ -367,6 +367,7 @@ pub(crate) struct Collected<'a> {
     bytes_freed: u64,
     kept_untold: usize,
     swept: usize,
+    containers: usize,
     debris: usize,
     failed: Vec<Trouble>,
 }
@@ -381,6 +382,7 @@ impl<'a> Collected<'a> {
             bytes_freed: report.bytes_freed,
             kept_untold: report.kept_untold,
             swept: report.swept,
+            containers: report.containers,
             debris: report.debris,
             failed: Trouble::of(&report.failed),
         }

@@ -134,6 +134,9 @@ impl Choice {
             Some(provider) if provider == self.provider => name,
             Some(_) | None => asked,
         };
+        if name.is_empty() {
+            return Ok(self.clone());
+        }
         Ok(Self {
             name: name.to_owned(),
             context_tokens: self.context_tokens.filter(|_| name == self.name),

@@ -74,6 +74,24 @@ pub(super) async fn window(client: &Client, place: &str, bound: Duration) -> Opt
         .as_u64()
 }
 
+/// Returns what the server at `place` is, where it is surely no server of models.
+pub(super) async fn page(client: &Client, place: &str, bound: Duration) -> Option<String> {
+    let bound = bound.min(Duration::from_millis(limits::MODEL_LIST_MS));
+    let request = client.get(format!("{place}models")).timeout(bound);
+    let response = request.send().await.ok()?;
+    let kind = response.headers().get("content-type");
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let what = if response.status().is_redirection() {
+        "redirect"
+    } else if kind.contains("html") {
+        "web page"
+    } else {
+        return None;
+    };
+    let status = response.status().as_u16();
+    Some(format!("it answers with a {what} (status {status})"))
+}
+
 async fn document(mut response: Response) -> Option<Value> {
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.ok()? {

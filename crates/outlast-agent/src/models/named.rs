@@ -63,3 +63,6 @@ pub(super) fn nearest(asked: &str, listed: &[String]) -> Vec<String> {
     nearest.truncate(limits::MODELS_NAMED_MAX);
     nearest
 }
+
+#[cfg(test)]
+mod tests;

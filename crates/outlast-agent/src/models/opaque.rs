@@ -61,3 +61,6 @@ pub(super) fn sent(arguments: &Arguments) -> Value {
         Arguments::Malformed { text, why: _ } => json!({"malformed": text}),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,3 +63,6 @@ impl Patience {
         (elapsed.saturating_add(wait) <= self.total).then_some(wait)
     }
 }
+
+#[cfg(test)]
+mod tests;

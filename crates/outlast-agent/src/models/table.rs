@@ -71,12 +71,13 @@ pub(super) fn is_version_of(name: &str, family: &str) -> bool {
     let Some(rest) = name.strip_prefix(family) else {
         return false;
     };
-    let digits = |rest: &str| rest.bytes().filter(u8::is_ascii_digit).count();
+    // `20250929`, `2025-08-07` or `0613`.
     let is_date = |rest: &str| {
-        digits(rest) >= 4
-            && rest
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'-')
+        let parts: Vec<usize> = rest.split('-').map(str::len).collect();
+        let is_number = rest
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'-');
+        is_number && matches!(parts.as_slice(), [8 | 4] | [4, 2, 2])
     };
     rest.is_empty()
         || rest

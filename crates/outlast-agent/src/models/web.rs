@@ -6,8 +6,9 @@ use std::time::Duration;
 
 /// Returns a client for requests to `base_url`, or to vendors where there is none.
 ///
-/// It verifies with the system's certificates, honours the proxy of the environment,
-/// but for this machine, and follows no redirect: a key must not be sent elsewhere.
+/// It verifies with the system's certificates, which it reads only where there may be TLS.
+/// It honours the proxy of the environment, but not for this machine, and follows no
+/// redirect: a key must not be sent elsewhere.
 ///
 /// # Errors
 /// Fails when the certificates of the system cannot be read.
@@ -16,16 +17,18 @@ pub(super) fn client(base_url: Option<&str>) -> Result<Client, reqwest::Error> {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
-    let builder = Client::builder()
+    let mut builder = Client::builder()
         .redirect(Policy::none())
         .connect_timeout(Duration::from_millis(limits::MODEL_CONNECT_MS))
         .tcp_nodelay(true)
         .user_agent(concat!("outlast/", env!("CARGO_PKG_VERSION")));
-    if base_url.is_some_and(is_local) {
-        builder.no_proxy().build()
-    } else {
-        builder.build()
+    if base_url.is_some_and(|url| url.starts_with("http:")) {
+        builder = builder.tls_certs_only([]);
     }
+    if base_url.is_some_and(is_local) {
+        builder = builder.no_proxy();
+    }
+    builder.build()
 }
 
 /// Returns whether an address names this machine.

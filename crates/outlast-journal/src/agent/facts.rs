@@ -107,6 +107,9 @@ pub struct CallResult {
     /// Path that it wrote, with the hashes of before and after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrote: Option<Value>,
+    /// File that it read, with the hash of what it holds and the lines that were shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saw: Option<Value>,
 }
 
 /// Event `tool_called`.
@@ -176,9 +179,13 @@ pub struct Asked {
     pub expires: Timestamp,
 }
 
-/// A text from outside for the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A text from outside for the model. The supervisor writes it down as it comes; it is part of
+/// the first turn that begins after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
+    /// Its number within the run, from 1: a worker that has folded it does not take it again.
+    #[serde(default)]
+    pub number: u64,
     /// The text.
     pub text: String,
     /// Who sent it.
@@ -209,6 +216,12 @@ pub struct Compacted {
     pub messages: Value,
     /// Messages that it replaces.
     pub replaced: u64,
+    /// Tokens that the summary took, which count against the budget.
+    #[serde(default)]
+    pub tokens: u64,
+    /// What it cost, in millionths of a US dollar; absent where there is no price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
 }
 
 /// How the work ended, told by the worker before it leaves.
@@ -273,7 +286,7 @@ pub enum Work {
     TodoSet(TodoSet),
     /// `history.compacted`.
     Compacted(Compacted),
-    /// `input`, once it was taken up by a turn.
+    /// `input`, which the supervisor writes.
     Input(Input),
     /// `final`.
     Final(Box<Final>),

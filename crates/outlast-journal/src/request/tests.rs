@@ -42,6 +42,7 @@ fn assert_refused(request: &Request, fact: &str, code: &str, hint: &str) {
 #[test]
 fn a_plain_request_gets_every_default() {
     let expected = Checked {
+        turns_max: 50,
         command: "cargo test 'a b'".to_owned(),
         label: "cargo test 'a b'".to_owned(),
         stop_signal: None,

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How often a gap file that is being written is read again.
 const GAP_READS_MAX: u32 = 64;
@@ -54,7 +54,21 @@ impl Log<'_> {
         // The lock is looked at before the size: a free lock means that the
         // size read after it is final.
         let can_grow = is_locked(&run_dir.join(names::LOCK));
-        let file = match File::open(run_dir.join(names::OUTPUT)) {
+        let gap = run_dir.join(names::GAP);
+        Self::open_files(&run_dir.join(names::OUTPUT), gap, can_grow)
+    }
+
+    /// Opens the log of a call that has ended. A call without one has an empty log.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the log is there and cannot be opened.
+    pub(super) fn open_call(log: &Path) -> io::Result<Self> {
+        Self::open_files(log, log.with_extension("gap"), false)
+    }
+
+    fn open_files(log: &Path, gap: PathBuf, can_grow: bool) -> io::Result<Self> {
+        let file = match File::open(log) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -63,12 +77,11 @@ impl Log<'_> {
             Some(file) => file.metadata()?.len(),
             None => 0,
         };
-        let path = run_dir.join(names::GAP);
         Ok(Self {
             file,
             total_bytes,
             can_grow,
-            gap: Box::new(move || read_gap(&path)),
+            gap: Box::new(move || read_gap(&gap)),
         })
     }
 

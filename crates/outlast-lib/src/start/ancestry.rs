@@ -5,7 +5,8 @@
 
 use super::StartError;
 use crate::Store;
-use outlast_journal::{Kind, Request, RunId, Tier, limits, names};
+use outlast_journal::agent::AgentSpec;
+use outlast_journal::{CommandLine, Kind, Request, RunId, Spec, Tier, names};
 use outlast_supervisor::process;
 
 /// The run inside which another is started.
@@ -25,16 +26,23 @@ pub(super) struct Parent {
 /// Returns how many agents stand above the run that is asked for.
 ///
 /// A host that asks for a sub-agent is an agent, also where it is no run.
-pub(super) fn agents_above(request: &Request, parent: Option<&Parent>) -> Result<u32, StartError> {
+pub(super) fn agents_above(
+    store: &Store,
+    request: &Request,
+    parent: Option<&Parent>,
+) -> Result<u32, StartError> {
     let above = parent.map_or(0, |parent| parent.agents);
-    if request.delegated.is_none() {
-        return Ok(above);
-    }
-    let above = above.max(1);
-    if above > limits::AGENT_DEPTH_MAX {
+    let is_agent = matches!(request.command, CommandLine::Agent(_));
+    let above = match (request.delegated.is_some(), is_agent) {
+        (true, _) => above.max(1),
+        (false, true) => above,
+        (false, false) => return Ok(above),
+    };
+    let depth_max = store.limits().agent_depth_max;
+    if above > depth_max {
         return Err(StartError::DepthExceeded {
             depth: above,
-            depth_max: limits::AGENT_DEPTH_MAX,
+            depth_max,
         });
     }
     Ok(above)
@@ -58,8 +66,7 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
     let agents = spec.as_ref().map_or(0, |spec| {
         spec.agents_above + u32::from(spec.kind == Kind::Agent)
     });
-    let tier = spec.as_ref().and_then(|spec| spec.containment.as_ref());
-    let tier = tier.map_or(Tier::FullAccess, |contained| contained.tier);
+    let tier = spec.as_ref().map_or(Tier::FullAccess, tier);
     let root = spec.and_then(|spec| spec.root).unwrap_or(id);
     Ok(Some(Parent {
         id,
@@ -68,6 +75,16 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
         agents,
         tier,
     }))
+}
+
+/// Returns what a run may do at most: of an agent run, its worker starts others, as is meant.
+fn tier(spec: &Spec) -> Tier {
+    let is_local = |agent: &AgentSpec| agent.request.is_local;
+    match &spec.containment {
+        Some(contained) => contained.tier,
+        None if spec.agent.as_deref().is_some_and(is_local) => Tier::ReadOnly,
+        None => Tier::FullAccess,
+    }
 }
 
 fn by_process(store: &Store) -> Option<RunId> {

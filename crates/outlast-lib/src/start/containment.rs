@@ -30,7 +30,9 @@ pub(super) fn workspace(
     notices: &mut Vec<String>,
 ) -> Result<Option<Containment>, ContainError> {
     let asked = request.containment.as_ref();
-    let Some(asked) = asked.filter(|asked| asked.tier != Tier::FullAccess) else {
+    // A local agent run has nothing that could be contained.
+    let asked = asked.filter(|asked| asked.tier != Tier::FullAccess && !is_local(request));
+    let Some(asked) = asked else {
         return Ok(None);
     };
     if request.stop_command.is_some() {
@@ -144,10 +146,12 @@ fn engines(named: Option<OsString>, runtime_dir: Option<OsString>) -> Vec<String
 /// Refuses what may do more than the run that it is started inside of.
 pub(super) fn check_parent(request: &Request, parent: Option<&Parent>) -> Result<(), ContainError> {
     let Some(parent) = parent else { return Ok(()) };
-    let tier = request
-        .containment
-        .as_ref()
-        .map_or(Tier::FullAccess, |asked| asked.tier);
+    let asked = request.containment.as_ref();
+    let tier = match asked {
+        Some(asked) => asked.tier,
+        None if is_local(request) => Tier::ReadOnly,
+        None => Tier::FullAccess,
+    };
     if tier > parent.tier {
         return Err(ContainError::AboveParent {
             tier,
@@ -175,7 +179,22 @@ pub(super) fn is_of_image(request: &Request) -> bool {
 /// Returns the posture that a request asks for; what is bound is told when it is.
 pub(super) fn posture(request: &Request) -> Posture {
     let asked = request.containment.as_ref();
-    asked.map_or_else(Posture::host, Posture::asked)
+    match asked {
+        Some(asked) => Posture::asked(asked),
+        None if is_local(request) => Posture {
+            tier: Tier::ReadOnly.to_string(),
+            network: Network::None.to_string(),
+            root: Some(request.cwd.to_string_lossy().into_owned()),
+            mount: Some("ro".to_owned()),
+            ..Posture::host()
+        },
+        None => Posture::host(),
+    }
+}
+
+/// Whether it is an agent run that only reads, on the host, by its worker alone.
+fn is_local(request: &Request) -> bool {
+    matches!(&request.command, CommandLine::Agent(agent) if agent.is_local)
 }
 
 /// Returns the directory of a run as its spec has it: inside, only the true path is sure to exist.

@@ -1,6 +1,6 @@
 //! The environment of a run, made from its caller's.
 
-use outlast_journal::{Network, Request, RunId, mask, names};
+use outlast_journal::{CommandLine, Network, Request, RunId, mask, names, policy};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -15,25 +15,16 @@ const FOR_TOOLS: [(&str, &str); 4] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
 ];
 
-/// Set for runs that may talk to some hosts: by these, programs find the way there.
-const TO_PROXY: [(&str, &str); 8] = [
-    ("http_proxy", "http://127.0.0.1:3128"),
-    ("https_proxy", "http://127.0.0.1:3128"),
-    ("all_proxy", "http://127.0.0.1:3128"),
-    ("HTTP_PROXY", "http://127.0.0.1:3128"),
-    ("HTTPS_PROXY", "http://127.0.0.1:3128"),
-    ("ALL_PROXY", "http://127.0.0.1:3128"),
-    ("no_proxy", "localhost,127.0.0.1,::1"),
-    ("NO_PROXY", "localhost,127.0.0.1,::1"),
-];
-
 /// Returns the environment of a run, without its own id.
 pub(super) fn build(request: &Request) -> Vec<(OsString, OsString)> {
+    let is_of_agent = matches!(request.command, CommandLine::Agent(_));
     let mut built: Vec<(OsString, OsString)> = Vec::with_capacity(request.environment.len() + 8);
     for (name, value) in &request.environment {
         let is_ours = name == names::RUN_VARIABLE;
         let cannot_be = name.is_empty() || name.as_bytes().contains(&b'=');
-        let is_kept = request.containment.is_none() || is_handed_in(request, name);
+        // A worker is outside of what its calls are contained by.
+        let is_whole = request.containment.is_none() || is_of_agent;
+        let is_kept = is_whole || is_handed_in(request, name);
         if !is_ours && !cannot_be && is_kept {
             built.push((name.clone(), value.clone()));
         }
@@ -42,12 +33,15 @@ pub(super) fn build(request: &Request) -> Vec<(OsString, OsString)> {
         set(&mut built, name, value);
     }
     let contained = request.containment.as_ref();
-    if contained.is_some_and(|asked| matches!(asked.network, Network::Allow(_))) {
-        for (name, value) in TO_PROXY {
+    let is_forwarded = contained.is_some_and(|asked| matches!(asked.network, Network::Allow(_)));
+    if is_forwarded && !is_of_agent {
+        for (name, value) in policy::TO_PROXY {
             set(&mut built, name, value);
         }
     }
-    let for_tools = FOR_TOOLS.iter().filter(|_| request.is_for_tool);
+    let for_tools = FOR_TOOLS
+        .iter()
+        .filter(|_| request.is_for_tool || is_of_agent);
     for (name, value) in ALWAYS.iter().chain(for_tools) {
         if !built.iter().any(|(known, _)| known == name) {
             built.push((name.into(), value.into()));
@@ -116,6 +110,45 @@ fn is_handed_in(request: &Request, name: &OsStr) -> bool {
     let begins = HANDED_IN_BEGINNINGS.iter().any(|one| name.starts_with(one));
     let is_listed = HANDED_IN.contains(&name) || begins;
     is_listed && !mask::looks_secret(name)
+}
+
+/// Returns the names of the variables that the calls of an agent run get: what a contained run
+/// would, or on the host all but keys.
+pub(super) fn names_for_calls(
+    request: &Request,
+    environment: &[(OsString, OsString)],
+) -> Vec<String> {
+    let is_set = |name: &str| request.env_set.iter().any(|(set, _)| set == name);
+    let is_secret = |name: &str| {
+        let is_named = request.secret_env.iter().any(|secret| secret == name);
+        is_named || mask::looks_secret(name)
+    };
+    let is_ours = |name: &str| name == names::RUN_VARIABLE || is_fault(name);
+    let is_free = |name: &str| {
+        let is_standard = FOR_TOOLS
+            .iter()
+            .chain(&ALWAYS)
+            .any(|(known, _)| *known == name);
+        request.containment.is_none()
+            || is_standard
+            || is_set(name)
+            || is_handed_in(request, OsStr::new(name))
+    };
+    let mut names = names(environment);
+    names.retain(|name| is_free(name) && !is_secret(name) && !is_ours(name));
+    names
+}
+
+/// Whether a variable names a point to die at, which is meant for a supervisor.
+#[cfg(debug_assertions)]
+fn is_fault(name: &str) -> bool {
+    name == outlast_supervisor::fault::VARIABLE
+}
+
+/// Release builds have no such points.
+#[cfg(not(debug_assertions))]
+fn is_fault(_name: &str) -> bool {
+    false
 }
 
 /// Returns the environment with the name of the run in it.

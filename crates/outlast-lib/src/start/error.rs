@@ -67,6 +67,20 @@ pub enum StartError {
         /// The runs that hold them, with their labels.
         holders: Vec<(RunId, String)>,
     },
+    /// An agent run is to work in a directory that is none.
+    #[error("`{}` is no directory to work in", path.display())]
+    NoDirectory {
+        /// The path.
+        path: PathBuf,
+        /// What the system said; absent when something else is there.
+        source: Option<io::Error>,
+    },
+    /// A check could not be run.
+    #[error("the check cannot be run: {why}")]
+    NoCheck {
+        /// Why not.
+        why: &'static str,
+    },
     /// Runs inside runs are too deep.
     #[error("the run would be {depth} deep and the limit is {depth_max}")]
     DepthExceeded {
@@ -161,6 +175,8 @@ impl Advice for StartError {
             Self::NoLocks { .. } => "store_no_locks",
             Self::NoRandom => "no_random",
             Self::AtCapacity { .. } => "at_capacity",
+            Self::NoDirectory { .. } => "work_dir",
+            Self::NoCheck { .. } => "until_refused",
             Self::DepthExceeded { .. } => "depth_exceeded",
             Self::DescendantsExceeded { .. } => "descendants_exceeded",
             Self::KeyConflict { .. } => "idempotency_conflict",
@@ -187,6 +203,11 @@ impl Advice for StartError {
             Self::NoLocks { .. } => "put the store on a local file system".into(),
             Self::NoRandom => "try again".into(),
             Self::AtCapacity { holders, .. } => capacity_hint(holders),
+            Self::NoDirectory { .. } => start_hint("work_dir").into(),
+            Self::NoCheck { .. } => {
+                "leave the check away, or let the run use a shell: --sandbox edit, without --local"
+                    .into()
+            }
             Self::DepthExceeded { .. } | Self::DescendantsExceeded { .. } => {
                 "start it from outside, or wait for runs of this chain to end".into()
             }

@@ -2,7 +2,7 @@
 
 use super::{StartError, ancestry::Parent};
 use crate::Store;
-use outlast_journal::{Pool, Request, RunId, mask, names};
+use outlast_journal::{CommandLine, Pool, Request, RunId, mask, names};
 use outlast_supervisor::{lock, places};
 use std::fs::{self, File};
 use std::path::Path;
@@ -16,7 +16,8 @@ pub(super) fn of(store: &Store, request: &Request) -> Vec<Pool> {
         name: session_pool(session),
         places_max: store.limits().session_runs_max,
     });
-    let agents = request.delegated.as_ref().map(|_| Pool {
+    let is_agent = matches!(request.command, CommandLine::Agent(_));
+    let agents = (is_agent || request.delegated.is_some()).then(|| Pool {
         name: AGENTS.to_owned(),
         places_max: store.limits().agent_runs_max,
     });
@@ -24,7 +25,7 @@ pub(super) fn of(store: &Store, request: &Request) -> Vec<Pool> {
         name: "store".to_owned(),
         places_max: store.limits().store_runs_max,
     };
-    session.into_iter().chain(agents).chain([whole]).collect()
+    agents.into_iter().chain(session).chain([whole]).collect()
 }
 
 /// Returns the pool of all live descendants of a root.

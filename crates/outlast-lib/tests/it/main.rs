@@ -1,7 +1,7 @@
 //! Promises of the library over real processes: this program is its own supervisor.
 //!
 //! One file per promise. Each registers its trials here, since a program that
-//! supervises itself must own its `main`. The words after `__start` and `__list`
+//! supervises itself must own its `main`; it is its own worker, too. The words after `__start` and `__list`
 //! make it a caller of its own, so that a trial can have one killed.
 
 /// Adds a trial for each function, named after its module and itself.
@@ -14,8 +14,10 @@ macro_rules! trials {
     };
 }
 
+mod background;
 mod bounds;
 mod caller;
+mod calls;
 mod capacity;
 mod heavy;
 mod home;
@@ -32,6 +34,7 @@ mod stdin;
 mod stop;
 mod survives;
 mod versions;
+mod worker;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::ExitCode;
@@ -40,11 +43,16 @@ fn main() -> ExitCode {
     if let Some(code) = outlast_lib::init_supervisor() {
         return code;
     }
-    if let Some(code) = caller::call() {
+    if let Some(code) = worker::work() {
+        return code;
+    }
+    if let Some(code) = caller::call().or_else(background::call) {
         return code;
     }
     let mut trials: Vec<Trial> = Vec::new();
+    background::register(&mut trials);
     bounds::register(&mut trials);
+    calls::register(&mut trials);
     capacity::register(&mut trials);
     heavy::register(&mut trials);
     inherit::register(&mut trials);

@@ -9,6 +9,7 @@ mod calls;
 mod cgroup;
 mod check;
 mod engine;
+mod for_calls;
 mod forward;
 mod git;
 mod harden;
@@ -24,6 +25,7 @@ mod trees;
 
 pub(crate) use engine::{Engine, refuse_engine};
 pub use engine::{HandedEngine, receive_engine};
+pub(crate) use for_calls::{BoundForCalls, bind_for_calls};
 pub(crate) use launcher::contain;
 pub use probe::{ProbeError, probe, probe_limits};
 
@@ -350,7 +352,7 @@ impl Contain<'_> {
             cwd: c"/",
             stdin,
             output,
-            extra: Some([policy.as_fd(), theirs.as_fd()]),
+            extra: [Some(policy.as_fd()), Some(theirs.as_fd())],
         };
         let armed = launch::armed_entry();
         let armed: Vec<_> = armed.iter().map(CString::as_c_str).collect();
@@ -422,16 +424,19 @@ impl Contained {
     /// Returns the names that were absent at the start and are there now, as paths of the
     /// workspace.
     pub(crate) fn appeared(&self) -> Vec<String> {
-        let workspace = self.posture.root.as_deref().unwrap_or_default();
-        let there = self
-            .absent
-            .iter()
-            .filter(|path| fs::symlink_metadata(path).is_ok());
-        there
-            .filter_map(|path| path.strip_prefix(workspace).ok())
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect()
+        appeared(&self.posture, &self.absent)
     }
+}
+
+fn appeared(posture: &Posture, absent: &[PathBuf]) -> Vec<String> {
+    let workspace = posture.root.as_deref().unwrap_or_default();
+    let there = absent
+        .iter()
+        .filter(|path| fs::symlink_metadata(path).is_ok());
+    there
+        .filter_map(|path| path.strip_prefix(workspace).ok())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Hears the launcher until the command executes, and returns process 1 with that report; else

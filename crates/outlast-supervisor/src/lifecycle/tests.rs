@@ -42,7 +42,14 @@ fn alphabet() -> Vec<Input> {
 }
 
 fn play(policy: Leftovers, inputs: &[Input]) -> Vec<(usize, Action)> {
-    let mut life = Lifecycle::started(policy, 5_000);
+    play_in(Lifecycle::started(policy, 5_000), inputs)
+}
+
+fn play_worker(inputs: &[Input]) -> Vec<(usize, Action)> {
+    play_in(Lifecycle::of_worker(Leftovers::Report, 5_000), inputs)
+}
+
+fn play_in(mut life: Lifecycle, inputs: &[Input]) -> Vec<(usize, Action)> {
     let mut log = Vec::new();
     for (at, input) in inputs.iter().enumerate() {
         log.extend(
@@ -55,13 +62,18 @@ fn play(policy: Leftovers, inputs: &[Input]) -> Vec<(usize, Action)> {
 }
 
 fn outcome(policy: Leftovers, inputs: &[Input]) -> Option<Outcome> {
-    let actions = play(policy, inputs).into_iter();
+    outcome_of(play(policy, inputs))
+}
+
+fn outcome_of(actions: Vec<(usize, Action)>) -> Option<Outcome> {
+    let actions = actions.into_iter();
     let mut ends = actions.filter_map(|(_, action)| match action {
         Action::End(outcome) => Some(outcome),
         Action::Append(_)
         | Action::Terminate { .. }
         | Action::Hurry { .. }
         | Action::Kill
+        | Action::AskWorker(_)
         | Action::TellCancelled
         | Action::Leave => None,
     });
@@ -155,7 +167,12 @@ fn the_policy_stop_ends_the_tree_right_after_the_main_process() {
 }
 
 /// Calls `check` with every sequence of exactly `length` inputs that can happen.
-fn every_order(length: usize, at: &mut Vec<Input>, check: &mut impl FnMut(&[Input])) -> u64 {
+fn every_order(
+    alphabet: &[Input],
+    length: usize,
+    at: &mut Vec<Input>,
+    check: &mut impl FnMut(&[Input]),
+) -> u64 {
     if at.len() == length {
         check(at);
         return 1;
@@ -163,16 +180,17 @@ fn every_order(length: usize, at: &mut Vec<Input>, check: &mut impl FnMut(&[Inpu
     let main_ended = at.iter().any(|input| matches!(input, Input::MainEnded(_)));
     let empty = at.contains(&Input::TreeEmpty);
     let mut count = 0;
-    for input in alphabet() {
+    for input in alphabet {
         let can_happen = match input {
             Input::MainEnded(_) => !main_ended && !empty,
+            Input::Concluded => !main_ended && !at.contains(input),
             // The main process is of the tree.
             Input::TreeEmpty => main_ended && !empty,
-            Input::Stop(_) | Input::GraceOver | Input::KillTimeUp => true,
+            Input::Stop(_) | Input::GraceOver | Input::KillTimeUp | Input::PatienceOver => true,
         };
         if can_happen {
-            at.push(input);
-            count += every_order(length, at, check);
+            at.push(input.clone());
+            count += every_order(alphabet, length, at, check);
             at.pop();
         }
     }
@@ -180,6 +198,10 @@ fn every_order(length: usize, at: &mut Vec<Input>, check: &mut impl FnMut(&[Inpu
 }
 
 fn check_promises(policy: Leftovers, inputs: &[Input]) {
+    check_log(&format!("{policy:?}"), inputs, play(policy, inputs));
+}
+
+fn check_log(policy: &str, inputs: &[Input], log: Vec<(usize, Action)>) {
     let (mut ends, mut appended_end, mut left, mut notes) = (0, false, false, 0);
     let empty_at = inputs.iter().position(|input| *input == Input::TreeEmpty);
     let main_at = inputs
@@ -187,10 +209,15 @@ fn check_promises(policy: Leftovers, inputs: &[Input]) {
         .position(|input| matches!(input, Input::MainEnded(_)));
     let first_stop = inputs.iter().find_map(|input| match input {
         Input::Stop(stop) => Some(stop.cause),
-        Input::MainEnded(_) | Input::TreeEmpty | Input::GraceOver | Input::KillTimeUp => None,
+        Input::MainEnded(_)
+        | Input::TreeEmpty
+        | Input::GraceOver
+        | Input::KillTimeUp
+        | Input::Concluded
+        | Input::PatienceOver => None,
     });
-    for (at, action) in play(policy, inputs) {
-        assert!(!left, "{policy:?} {inputs:?}: {action:?} after leaving");
+    for (at, action) in log {
+        assert!(!left, "{policy} {inputs:?}: {action:?} after leaving");
         let is_empty = empty_at.is_some_and(|empty| empty <= at);
         match action {
             Action::End(outcome) => {
@@ -203,27 +230,24 @@ fn check_promises(policy: Leftovers, inputs: &[Input]) {
                     assert_eq!(Some(outcome.ended_by), first_stop.map(StopCause::ended_by));
                     assert!(
                         is_empty || outcome.is_given_up,
-                        "{policy:?} {inputs:?}: a stopped tree lives"
+                        "{policy} {inputs:?}: a stopped tree lives"
                     );
                 }
                 assert!(outcome.is_given_up || main_at.is_some_and(|main| main <= at));
             }
             Action::Append(_) => {
-                assert!(!appended_end, "{policy:?} {inputs:?}: a fact after the end");
+                assert!(!appended_end, "{policy} {inputs:?}: a fact after the end");
                 notes += 1;
             }
-            Action::Terminate { .. } | Action::Kill | Action::Hurry { .. } => {
-                assert!(
-                    !is_empty,
-                    "{policy:?} {inputs:?}: a signal to an empty tree"
-                );
+            Action::Terminate { .. }
+            | Action::Kill
+            | Action::Hurry { .. }
+            | Action::AskWorker(_) => {
+                assert!(!is_empty, "{policy} {inputs:?}: a signal to an empty tree");
             }
             Action::TellCancelled => {}
             Action::Leave => {
-                assert!(
-                    is_empty && ends == 1,
-                    "{policy:?} {inputs:?}: left too early"
-                );
+                assert!(is_empty && ends == 1, "{policy} {inputs:?}: left too early");
                 left = true;
             }
         }
@@ -232,7 +256,7 @@ fn check_promises(policy: Leftovers, inputs: &[Input]) {
     assert_eq!(
         left,
         empty_at.is_some(),
-        "{policy:?} {inputs:?}: gone exactly with the tree"
+        "{policy} {inputs:?}: gone exactly with the tree"
     );
 }
 
@@ -252,7 +276,7 @@ fn a_tree_that_ends_with_its_main_process_is_not_said_to_go_on() {
 
 fn every_order_of_seven(policy: Leftovers) {
     let mut check = |inputs: &[Input]| check_promises(policy, inputs);
-    let count = every_order(7, &mut Vec::new(), &mut check);
+    let count = every_order(&alphabet(), 7, &mut Vec::new(), &mut check);
     assert!(count > 100_000, "the orders were played: {count}");
 }
 
@@ -269,4 +293,70 @@ fn every_order_of_seven_inputs_keeps_the_promises_when_leftovers_are_waited_for(
 #[test]
 fn every_order_of_seven_inputs_keeps_the_promises_when_leftovers_are_stopped() {
     every_order_of_seven(Leftovers::Stop);
+}
+
+#[test]
+fn every_order_of_six_inputs_keeps_the_promises_of_a_worker() {
+    let mut alphabet = alphabet();
+    alphabet.retain(|input| *input != exit(9));
+    alphabet.extend([Input::Concluded, Input::PatienceOver]);
+    let mut check = |inputs: &[Input]| check_log("worker", inputs, play_worker(inputs));
+    let count = every_order(&alphabet, 6, &mut Vec::new(), &mut check);
+    assert!(count > 100_000, "the orders were played: {count}");
+}
+
+#[test]
+fn a_cancel_asks_a_worker_once_and_its_patience_ends_in_the_usual_stop() {
+    let cancel = stop(StopCause::Cancel, 5_000);
+    let log = play_worker(&[
+        cancel.clone(),
+        cancel,
+        Input::PatienceOver,
+        Input::GraceOver,
+    ]);
+    let asked = Stop {
+        cause: StopCause::Cancel,
+        grace_ms: 5_000,
+        by: None,
+    };
+    assert!(matches!(&log[0], (0, Action::Append(Fact::Note(_)))));
+    assert_eq!(
+        log[1..],
+        [
+            (0, Action::AskWorker(asked)),
+            (2, Action::Terminate { grace_ms: 5_000 }),
+            (3, Action::Kill),
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_plain_cancel_stops_a_worker_at_once_also_after_one() {
+    let now = play_worker(&[stop(StopCause::Cancel, 0)]);
+    assert_eq!(now[1], (0, Action::Kill));
+    let late = play_worker(&[
+        stop(StopCause::Cancel, 5_000),
+        stop(StopCause::Timeout, 5_000),
+    ]);
+    assert_eq!(late[2], (1, Action::Terminate { grace_ms: 5_000 }));
+}
+
+#[test]
+fn a_worker_that_has_told_its_end_before_a_cancel_decides_the_outcome() {
+    let cancel = stop(StopCause::Cancel, 5_000);
+    let told_first = [Input::Concluded, cancel.clone(), exit(0), Input::TreeEmpty];
+    let outcome = outcome_of(play_worker(&told_first)).unwrap();
+    assert!(outcome.is_concluded);
+    assert_eq!(outcome.ended_by, "self");
+    let cancelled_first = [cancel, Input::Concluded, exit(0), Input::TreeEmpty];
+    let outcome = outcome_of(play_worker(&cancelled_first)).unwrap();
+    assert!(!outcome.is_concluded);
+    assert_eq!(outcome.status, Status::Cancelled);
+}
+
+#[test]
+fn what_a_worker_leaves_after_a_cancel_is_stopped_before_the_end() {
+    let log = play_worker(&[stop(StopCause::Cancel, 5_000), exit(0), Input::TreeEmpty]);
+    assert!(log.contains(&(1, Action::Terminate { grace_ms: 5_000 })));
+    assert!(matches!(log.last(), Some((2, Action::Leave))));
 }

@@ -16,6 +16,7 @@ pub(crate) mod process;
 pub(crate) mod signal;
 pub(crate) mod socket;
 pub(crate) mod spawn;
+pub(crate) mod worker;
 
 use std::io;
 

@@ -24,8 +24,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) stdin: BorrowedFd<'a>,
     /// Where both of its output streams go.
     pub(crate) output: BorrowedFd<'a>,
-    /// What it gets as 3 and 4; a launcher alone gets any.
-    pub(crate) extra: Option<[BorrowedFd<'a>; 2]>,
+    /// What it gets as 3 and 4; only our own processes get any. None stands before one.
+    pub(crate) extra: [Option<BorrowedFd<'a>>; 2],
 }
 
 /// What could not be done.
@@ -106,9 +106,7 @@ fn start(
         cwd: exec.cwd.as_ptr(),
         stdin: exec.stdin.as_raw_fd(),
         output: exec.output.as_raw_fd(),
-        extra: exec
-            .extra
-            .map_or([-1; 2], |extra| extra.map(|one| one.as_raw_fd())),
+        extra: exec.extra.map(|one| one.map_or(-1, |one| one.as_raw_fd())),
         inner_stack_end,
         files,
         failed_step: NOTHING_FAILED,
@@ -156,16 +154,19 @@ extern "C" fn child_between(argument: *mut c_void) -> c_int {
 
 /// Puts what is handed down at 3 and 4, and returns the first number that is not used.
 fn hand_extra_down(extra: [c_int; 2]) -> c_int {
-    if extra[0] < 0 {
-        return 3;
-    }
-    // SAFETY: numbers only. Each is copied above both places first, since it may lie in one.
+    let mut next = 3;
+    // SAFETY: numbers only. Each is copied above both places first, since it may lie in one; of
+    // a negative number there is no copy.
     unsafe {
         let above = extra.map(|one| libc::fcntl(one, libc::F_DUPFD, 5));
-        libc::dup2(above[0], 3);
-        libc::dup2(above[1], 4);
+        for one in above {
+            if one >= 0 {
+                libc::dup2(one, next);
+                next += 1;
+            }
+        }
     }
-    5
+    next
 }
 
 extern "C" fn child(argument: *mut c_void) -> c_int {

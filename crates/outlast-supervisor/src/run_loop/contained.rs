@@ -91,6 +91,12 @@ impl RunLoop {
 
     /// Returns the summary of the end: where nobody knows it, what is known.
     pub(super) fn summary(&self, outcome: &Outcome, elapsed_ms: u64) -> String {
+        if let Some(verdict) = self.conclusion() {
+            let masker = summary::masker(&self.owned);
+            let masked = masker.map(|one| one.mask(verdict.summary.as_bytes()).into_owned());
+            let masked = masked.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            return masked.unwrap_or_else(|| outcome.status.to_string());
+        }
         match self.loss() {
             Some(loss) if outcome.ended_by == "unknown" => loss.message,
             Some(_) | None => summary::of(outcome, &self.output, &self.owned, elapsed_ms),
@@ -173,6 +179,15 @@ impl RunLoop {
             .filter(|helper| crate::process::is_alive(*helper));
         let helper = helper.map(|helper| helper.pid);
         contained.init.into_iter().chain(helper).collect()
+    }
+
+    /// Names that would be protected, were absent at the start, and are there.
+    pub(super) fn appeared(&self) -> Vec<String> {
+        let bound = self.head.as_ref().and_then(|head| head.bound.as_ref());
+        let of_calls = bound.map(crate::contain::BoundForCalls::appeared);
+        let contained = self.contained.as_ref();
+        let of_main = contained.map(|contained| contained.appeared());
+        of_main.or(of_calls).unwrap_or_default()
     }
 
     /// Process 1 of a contained run: ours, and none of the run's own.

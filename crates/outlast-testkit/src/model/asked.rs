@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Deserializer, Value};
 
-use super::{Wire, http::Http, wire::Tool};
+use super::{Wire, history, http::Http, wire::Tool};
 
 /// A request to the model.
 #[derive(Clone, Debug)]
@@ -66,6 +66,12 @@ impl Asked {
     #[track_caller]
     pub fn result(&self) -> &ToolResult {
         self.results.last().expect("a tool has answered")
+    }
+
+    /// Returns what no provider would take in the conversation, in words; nothing if all is
+    /// well.
+    pub fn history_faults(&self) -> Vec<String> {
+        history::faults(self.wire, &self.body)
     }
 
     /// Returns whether the host asks something beside its turns: no tool is offered.

@@ -9,6 +9,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use super::script::{End, Gate};
+
 /// Longest body, in bytes: a conversation, with room.
 const BODY_BYTES_MAX: usize = 64 << 20;
 
@@ -35,14 +37,17 @@ pub(super) struct Event {
 pub(super) struct Answer {
     status: u16,
     retry_after_secs: Option<u64>,
+    kind: Option<String>,
     body: Body,
-    cut_after: Option<usize>,
+    end: End,
+    held_after: Option<(usize, Gate)>,
 }
 
 #[derive(Debug)]
 enum Body {
     Document(Value),
     Stream(Vec<Event>),
+    Raw(String),
 }
 
 /// Reads a request, `None` when the other side has closed the connection.
@@ -137,8 +142,10 @@ impl Answer {
         Self {
             status: 200,
             retry_after_secs: None,
+            kind: None,
             body: Body::Document(document),
-            cut_after: None,
+            end: End::Whole,
+            held_after: None,
         }
     }
 
@@ -165,9 +172,31 @@ impl Answer {
         self
     }
 
-    /// Returns the answer so that it breaks off after this many events.
-    pub(super) fn cut_after(mut self, events: Option<usize>) -> Self {
-        self.cut_after = events;
+    /// Returns an answer that is this text.
+    pub(super) fn raw(status: u16, kind: &str, body: &str) -> Self {
+        Self {
+            status,
+            kind: Some(kind.to_owned()),
+            body: Body::Raw(body.to_owned()),
+            ..Self::document(Value::Null)
+        }
+    }
+
+    /// Returns the answer with this type, if one is given.
+    pub(super) fn of_kind(mut self, kind: Option<&str>) -> Self {
+        self.kind = kind.map(str::to_owned).or(self.kind);
+        self
+    }
+
+    /// Returns the answer so that it ends in this way.
+    pub(super) fn ending(mut self, end: End) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// Returns the answer so that it pauses at a gate.
+    pub(super) fn held_after(mut self, held_after: Option<(usize, Gate)>) -> Self {
+        self.held_after = held_after;
         self
     }
 
@@ -175,39 +204,63 @@ impl Answer {
     ///
     /// # Errors
     /// Fails when the connection breaks.
-    pub(super) fn write(&self, mut to: &TcpStream, is_head: bool) -> io::Result<bool> {
+    pub(super) fn write(&self, to: &TcpStream, is_head: bool) -> io::Result<bool> {
         match &self.body {
             Body::Document(document) => {
-                let text = document.to_string();
-                let length = text.len();
-                let head = self.head("application/json", &format!("content-length: {length}"));
-                to.write_all(head.as_bytes())?;
-                let shown = match (is_head, self.cut_after) {
-                    (true, _) => 0,
-                    (false, None) => length,
-                    (false, Some(_)) => length / 2,
-                };
-                let text = text.as_bytes().get(..shown).unwrap_or_default();
-                to.write_all(text)?;
+                self.write_text(to, is_head, "application/json", &document.to_string())?;
             }
-            Body::Stream(events) => {
-                let head = self.head("text/event-stream", "transfer-encoding: chunked");
-                to.write_all(head.as_bytes())?;
-                let shown = self.cut_after.unwrap_or(events.len());
-                for event in events.iter().take(shown) {
-                    let text = event.text();
-                    write!(to, "{:x}\r\n{text}\r\n", text.len())?;
-                }
-                if self.cut_after.is_none() {
-                    to.write_all(b"0\r\n\r\n")?;
-                }
-            }
+            Body::Raw(text) => self.write_text(to, is_head, "text/plain", text)?,
+            Body::Stream(events) => self.write_stream(to, events)?,
         }
-        Ok(self.cut_after.is_none())
+        Ok(!matches!(self.end, End::Cut(_)))
+    }
+
+    fn write_text(
+        &self,
+        mut to: &TcpStream,
+        is_head: bool,
+        kind: &str,
+        text: &str,
+    ) -> io::Result<()> {
+        let length = text.len();
+        let head = self.head(kind, &format!("content-length: {length}"));
+        to.write_all(head.as_bytes())?;
+        let shown = match (is_head, self.end) {
+            (true, _) => 0,
+            (false, End::Whole | End::Short(_)) => length,
+            (false, End::Cut(_)) => length / 2,
+        };
+        to.write_all(text.as_bytes().get(..shown).unwrap_or_default())
+    }
+
+    fn write_stream(&self, mut to: &TcpStream, events: &[Event]) -> io::Result<()> {
+        let head = self.head("text/event-stream", "transfer-encoding: chunked");
+        to.write_all(head.as_bytes())?;
+        let shown = match self.end {
+            End::Whole => events.len(),
+            End::Cut(shown) | End::Short(shown) => shown,
+        };
+        let held = self.held_after.as_ref();
+        let wait_at = |at: usize| {
+            if let Some((_, gate)) = held.filter(|(after, _)| *after == at) {
+                gate.wait();
+            }
+        };
+        for (event, at) in events.iter().take(shown).zip(0_usize..) {
+            wait_at(at);
+            let text = event.text();
+            write!(to, "{:x}\r\n{text}\r\n", text.len())?;
+        }
+        wait_at(shown);
+        if !matches!(self.end, End::Cut(_)) {
+            to.write_all(b"0\r\n\r\n")?;
+        }
+        Ok(())
     }
 
     fn head(&self, kind: &str, length: &str) -> String {
         let status = self.status;
+        let kind = self.kind.as_deref().unwrap_or(kind);
         let again = self.retry_after_secs;
         let again = again.map(|seconds| format!("retry-after: {seconds}\r\n"));
         let again = again.unwrap_or_default();

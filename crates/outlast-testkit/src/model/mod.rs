@@ -7,6 +7,7 @@
 //! gets a line of text. What was asked is kept, so that a test can look at it.
 
 mod asked;
+mod history;
 mod http;
 mod script;
 mod wire;
@@ -45,6 +46,9 @@ pub struct ScriptedModel {
 #[derive(Default)]
 struct Stage {
     script: VecDeque<Step>,
+    /// What answers after the script.
+    rest: Option<Rest>,
+    models: Models,
     /// How many turns were given since the start.
     given: usize,
     asked: Vec<Asked>,
@@ -52,6 +56,26 @@ struct Stage {
     faults: Vec<String>,
     is_closed: bool,
     open: Vec<TcpStream>,
+}
+
+/// Makes turns as long as anybody asks.
+type Rest = Arc<dyn Fn(&Asked) -> Turn + Send + Sync>;
+
+/// What is said of the models that are there.
+#[derive(Clone)]
+enum Models {
+    /// Their names, and who has them.
+    Listed(Vec<String>, String),
+    /// Nothing: there is no list.
+    Hidden,
+    /// This page, with its type.
+    Page(String, String),
+}
+
+impl Default for Models {
+    fn default() -> Self {
+        Self::Listed(vec!["scripted".to_owned()], "scripted".to_owned())
+    }
 }
 
 impl ScriptedModel {
@@ -75,6 +99,29 @@ impl ScriptedModel {
     /// Adds a script to what is still to be said.
     pub fn play(&self, script: Script) {
         lock(&self.stage).script.extend(script.steps);
+    }
+
+    /// Answers with `make` whatever is asked after the script's end.
+    ///
+    /// Such turns have numbers too, and `assert_played` does not miss them.
+    pub fn answer_all(&self, make: impl Fn(&Asked) -> Turn + Send + Sync + 'static) {
+        lock(&self.stage).rest = Some(Arc::new(make));
+    }
+
+    /// Lists these models, which `owner` has; a new server lists `scripted`.
+    pub fn list_models(&self, names: &[&str], owner: &str) {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        lock(&self.stage).models = Models::Listed(names, owner.to_owned());
+    }
+
+    /// Lists no models: whoever asks is told that there is nothing.
+    pub fn hide_models(&self) {
+        lock(&self.stage).models = Models::Hidden;
+    }
+
+    /// Answers whoever asks for models with this body, such as a web page.
+    pub fn page_for_models(&self, content_type: &str, body: &str) {
+        lock(&self.stage).models = Models::Page(content_type.to_owned(), body.to_owned());
     }
 
     /// Returns the address without a path, such as `http://127.0.0.1:4711`.
@@ -106,6 +153,23 @@ impl ScriptedModel {
             assert!(stage.faults.is_empty(), "{:#?}", stage.faults);
             stage.given > number
         });
+    }
+
+    /// Asserts that no request held a conversation which a provider would not take: each call
+    /// has its result before anything else, and each result its call.
+    ///
+    /// # Panics
+    /// Panics with what is wrong, and where.
+    #[track_caller]
+    pub fn assert_histories(&self) {
+        for (asked, number) in self.asked().iter().zip(0_usize..) {
+            let faults = asked.history_faults();
+            assert!(
+                faults.is_empty(),
+                "request {number}: {faults:#?}\n{:#}",
+                asked.body
+            );
+        }
     }
 
     /// Asserts that the whole script was played and nothing else was asked.
@@ -176,7 +240,7 @@ fn converse(connection: &TcpStream, stage: &Mutex<Stage>) -> io::Result<()> {
 
 fn answer(request: &Http, stage: &Mutex<Stage>) -> Answer {
     let Some(wire) = Wire::of(request) else {
-        return beside(request);
+        return beside(request, &lock(stage).models.clone());
     };
     let asked = match Asked::read(wire, request) {
         Ok(asked) => asked,
@@ -185,7 +249,7 @@ fn answer(request: &Http, stage: &Mutex<Stage>) -> Answer {
     let step = if asked.is_aside() {
         None
     } else {
-        let Some(step) = lock(stage).script.pop_front() else {
+        let Some(step) = next_step(stage) else {
             let tools = asked.results.len();
             return note(
                 stage,
@@ -202,6 +266,14 @@ fn answer(request: &Http, stage: &Mutex<Stage>) -> Answer {
         }
         Some(step) => give(step, asked, stage),
     }
+}
+
+fn next_step(stage: &Mutex<Stage>) -> Option<Step> {
+    let mut stage = lock(stage);
+    stage.script.pop_front().or_else(|| {
+        let rest = Arc::clone(stage.rest.as_ref()?);
+        Some(Box::new(move |asked: &Asked| rest(asked)))
+    })
 }
 
 /// Gives a turn of the script.
@@ -240,7 +312,7 @@ fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// Answers what hosts ask beside their turns: who is there, which models, how many tokens.
-fn beside(request: &Http) -> Answer {
+fn beside(request: &Http, models: &Models) -> Answer {
     let path = request.path.as_str();
     if path.ends_with("/count_tokens") {
         return Answer::document(json!({"input_tokens": 10}));
@@ -249,10 +321,30 @@ fn beside(request: &Http) -> Answer {
         return Answer::document(json!({"totalTokens": 10}));
     }
     if request.method == "GET" {
-        let model = json!({"id": "scripted", "object": "model"});
-        return Answer::document(json!({"object": "list", "data": [model], "models": []}));
+        return listing(models, path.contains("/v1beta"));
     }
     Answer::document(json!({}))
+}
+
+/// Says which models there are, in Gemini's form or in that of all others.
+fn listing(models: &Models, is_gemini: bool) -> Answer {
+    let (names, owner) = match models {
+        Models::Hidden => return Answer::refusal(404, "there is no list"),
+        Models::Page(kind, body) => return Answer::raw(200, kind, body),
+        Models::Listed(names, owner) => (names, owner),
+    };
+    let model = |name: &String| json!({"id": name, "object": "model", "owned_by": owner});
+    let of_gemini = |name: &String| json!({"name": format!("models/{name}")});
+    let (data, models): (Vec<_>, Vec<_>) = if is_gemini {
+        (Vec::new(), names.iter().map(of_gemini).collect())
+    } else {
+        (names.iter().map(model).collect(), Vec::new())
+    };
+    let mut document = json!({"object": "list", "models": models});
+    if !is_gemini {
+        document["data"] = data.into();
+    }
+    Answer::document(document)
 }
 
 #[cfg(test)]

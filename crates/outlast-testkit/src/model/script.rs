@@ -60,9 +60,16 @@ impl Script {
 pub struct Turn {
     pub(super) text: Option<String>,
     pub(super) calls: Vec<Call>,
+    pub(super) reasoning: Option<Reasoning>,
+    pub(super) stop: Stop,
+    pub(super) tokens: Tokens,
     pub(super) refusal: Option<Refusal>,
-    pub(super) cut_after: Option<usize>,
+    pub(super) raw: Option<Raw>,
+    pub(super) kind: Option<String>,
+    pub(super) end: End,
+    pub(super) last_event: Option<Value>,
     pub(super) held_at: Option<Gate>,
+    pub(super) held_after: Option<(usize, Gate)>,
 }
 
 /// A call of a tool, by the tool's own name.
@@ -70,6 +77,68 @@ pub struct Turn {
 pub(super) struct Call {
     pub(super) tool: String,
     pub(super) arguments: Value,
+    /// What is said in place of the arguments' JSON.
+    pub(super) text: Option<String>,
+    /// What is said in place of an id of our own.
+    pub(super) id: Option<String>,
+}
+
+/// Reasoning, with what proves to the provider that it is its own.
+#[derive(Clone, Debug)]
+pub(super) struct Reasoning {
+    pub(super) text: String,
+    pub(super) signature: String,
+}
+
+/// Why a model stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It is done, or it calls.
+    #[default]
+    Natural,
+    /// It may say no more.
+    Length,
+    /// It may not say this.
+    Refused,
+}
+
+/// What a turn is said to have taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tokens {
+    /// With the cached ones.
+    pub(super) input: u64,
+    pub(super) cached: u64,
+    pub(super) output: u64,
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self {
+            input: 10,
+            cached: 0,
+            output: 5,
+        }
+    }
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    /// When all is said.
+    #[default]
+    Whole,
+    /// After so many events the connection is closed.
+    Cut(usize),
+    /// After so many events the stream ends as if all were said.
+    Short(usize),
+}
+
+/// A body as it is.
+#[derive(Clone, Debug)]
+pub(super) struct Raw {
+    pub(super) status: u16,
+    pub(super) kind: String,
+    pub(super) body: String,
 }
 
 /// An answer of HTTP that is none of the model's.
@@ -103,7 +172,83 @@ impl Turn {
         self.calls.push(Call {
             tool: tool.to_owned(),
             arguments,
+            text: None,
+            id: None,
         });
+        self
+    }
+
+    /// Says the last call's arguments as this text, which need be no JSON.
+    ///
+    /// Gemini, whose arguments are no text, says it as a JSON string.
+    #[must_use]
+    pub fn with_arguments_text(mut self, text: &str) -> Self {
+        if let Some(call) = self.calls.last_mut() {
+            call.text = Some(text.to_owned());
+        }
+        self
+    }
+
+    /// Gives the last call this id; an empty one is left out where the wire lets it be.
+    #[must_use]
+    pub fn with_id(mut self, id: &str) -> Self {
+        if let Some(call) = self.calls.last_mut() {
+            call.id = Some(id.to_owned());
+        }
+        self
+    }
+
+    /// Reasons before it speaks, and signs that in the provider's way.
+    #[must_use]
+    pub fn with_reasoning(mut self, text: &str, signature: &str) -> Self {
+        self.reasoning = Some(Reasoning {
+            text: text.to_owned(),
+            signature: signature.to_owned(),
+        });
+        self
+    }
+
+    /// Says that it took so many tokens; `cached` are a part of `input`.
+    #[must_use]
+    pub fn with_tokens(mut self, input: u64, cached: u64, output: u64) -> Self {
+        self.tokens = Tokens {
+            input,
+            cached,
+            output,
+        };
+        self
+    }
+
+    /// Stops because it may say no more.
+    #[must_use]
+    pub fn cut_by_length(mut self) -> Self {
+        self.stop = Stop::Length;
+        self
+    }
+
+    /// Stops because it may not say this.
+    #[must_use]
+    pub fn refused(mut self) -> Self {
+        self.stop = Stop::Refused;
+        self
+    }
+
+    /// Answers with this body as it is, such as a web page.
+    pub fn raw(status: u16, content_type: &str, body: &str) -> Self {
+        Self {
+            raw: Some(Raw {
+                status,
+                kind: content_type.to_owned(),
+                body: body.to_owned(),
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// Says that the answer is of this type, whatever it is.
+    #[must_use]
+    pub fn with_content_type(mut self, content_type: &str) -> Self {
+        self.kind = Some(content_type.to_owned());
         self
     }
 
@@ -123,7 +268,30 @@ impl Turn {
     /// An answer that is not streamed is cut after half of its bytes.
     #[must_use]
     pub fn cut_after(mut self, events: usize) -> Self {
-        self.cut_after = Some(events);
+        self.end = End::Cut(events);
+        self
+    }
+
+    /// Ends the stream in good form after this many events, as if all were said.
+    #[must_use]
+    pub fn ended_after(mut self, events: usize) -> Self {
+        self.end = End::Short(events);
+        self
+    }
+
+    /// Ends the stream after this many events with one more, such as an error.
+    ///
+    /// Its `type` is its name, where it has one.
+    #[must_use]
+    pub fn failed_after(mut self, events: usize, event: Value) -> Self {
+        self.last_event = Some(event);
+        self.ended_after(events)
+    }
+
+    /// Pauses after this many events of the stream until `gate` is open.
+    #[must_use]
+    pub fn held_after(mut self, events: usize, gate: &Gate) -> Self {
+        self.held_after = Some((events, gate.clone()));
         self
     }
 

@@ -354,3 +354,50 @@ fn what_does_not_fit_the_script_fails_the_test() {
     model.play(Script::new().text("never asked for"));
     assert!(std::panic::catch_unwind(|| model.assert_played()).is_err());
 }
+
+#[test]
+fn a_stream_may_end_in_good_form_too_early_and_with_an_error() {
+    let model = ScriptedModel::new();
+    let error = json!({"type": "error", "error": {"type": "overloaded_error"}});
+    model.play(
+        Script::new()
+            .turn(Turn::text("a text that just ends").ended_after(3))
+            .turn(Turn::text("a text that fails").failed_after(2, error.clone()))
+            .turn(Turn::raw(502, "text/html", "<!doctype html>")),
+    );
+    let (path, body) = question(Wire::Messages, true);
+    let ended = post(&model, &path, &body);
+    assert_eq!(data(&ended).len(), 3, "{ended}");
+    assert!(ended.ends_with("0\r\n\r\n"), "{ended}");
+    let failed = post(&model, &path, &body);
+    assert_eq!(data(&failed).last(), Some(&error), "{failed}");
+    let page = post(&model, &path, &body);
+    assert!(page.starts_with("HTTP/1.1 502"), "{page}");
+    assert!(page.contains("content-type: text/html"), "{page}");
+    model.assert_played();
+}
+
+#[test]
+fn models_are_listed_hidden_and_answered_to_any_question() {
+    let model = ScriptedModel::new();
+    model.list_models(&["one", "two"], "llamacpp");
+    let get = |path: &str| send(&model, format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes());
+    let listed = document(&get("/v1/models"));
+    assert_eq!(listed["data"][1]["id"], "two");
+    assert_eq!(listed["data"][1]["owned_by"], "llamacpp");
+    let of_gemini = document(&get("/v1beta/models?pageSize=9"));
+    assert_eq!(of_gemini["models"][0]["name"], "models/one");
+    model.hide_models();
+    assert!(get("/v1/models").starts_with("HTTP/1.1 404"));
+
+    model.answer_all(|asked| Turn::text(format!("answer {}", asked.results.len())));
+    let (path, body) = question(Wire::Chat, false);
+    for _ in 0..2 {
+        assert_eq!(
+            said(Wire::Chat, &post(&model, &path, &body), false).0,
+            "answer 1"
+        );
+    }
+    model.assert_played();
+    assert_eq!(model.turns().len(), 2);
+}

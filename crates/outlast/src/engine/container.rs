@@ -14,10 +14,6 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// Label with the run, by which a container is known as ours.
-pub(super) const RUN_LABEL: &str = "outlast.run";
-/// Label with what the container belongs to: boot, number and start of the supervisor.
-pub(super) const OWNER_LABEL: &str = "outlast.supervisor";
 /// Option that keeps a program from getting more rights than its parent.
 const NO_NEW_PRIVILEGES: &str = "no-new-privileges";
 /// Capabilities that every engine gives to a container which drops none.
@@ -134,8 +130,8 @@ impl Asked<'_> {
             attach_stdout: Some(true),
             attach_stderr: Some(true),
             labels: Some(HashMap::from([
-                (RUN_LABEL.to_owned(), self.run()),
-                (OWNER_LABEL.to_owned(), owner),
+                (names::CONTAINER_RUN.to_owned(), self.run()),
+                (names::CONTAINER_OWNER.to_owned(), owner),
             ])),
             host_config: Some(self.host(found)),
             ..ContainerCreateBody::default()

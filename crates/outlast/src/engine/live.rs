@@ -4,7 +4,7 @@
 //! before its end is told, so that nobody is told too early.
 
 use super::connect::{Found, connect};
-use super::container::{Asked, OWNER_LABEL, RUN_LABEL};
+use super::container::Asked;
 use super::refusal::{Refusal, status, words};
 use super::say;
 use bollard::container::{AttachContainerResults, LogOutput};
@@ -15,8 +15,8 @@ use bollard::query_parameters::{
     StartContainerOptions, WaitContainerOptions,
 };
 use futures_util::StreamExt;
-use outlast_journal::{Failure, Guarantee, ProcessRef, limits, policy::Report};
-use outlast_supervisor::process;
+use outlast_journal::{Failure, Guarantee, limits, names, policy::Report};
+use outlast_supervisor::owner;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
@@ -64,7 +64,7 @@ pub(super) async fn begin(asked: &Asked<'_>, status: &UnixStream) -> Result<Runn
     }
     let reads_stdin = is_pipe(&io::stdin());
     let options = CreateContainerOptionsBuilder::default().name(&name).build();
-    let body = asked.body(&found, reads_stdin, owner(asked.policy.supervisor));
+    let body = asked.body(&found, reads_stdin, owner::label(asked.policy.supervisor));
     let made = docker.create_container(Some(options), body).await;
     let made = made.map_err(|error| Refusal::of("make the container", &error))?;
     if let Some(warning) = made.warnings.iter().find(|one| one.contains("limit")) {
@@ -345,16 +345,9 @@ fn not_started(asked: &Asked<'_>, error: &Error) -> Refusal {
     Refusal::of("start the container", error)
 }
 
-/// Returns what a container belongs to, as its label says it.
-fn owner(supervisor: i32) -> String {
-    let ticks = process::start_ticks(supervisor).unwrap_or(0);
-    let (boot, namespace) = (process::boot_id(), process::pid_namespace());
-    format!("{boot} {namespace} {supervisor} {ticks}")
-}
-
 /// Takes away containers whose supervisor died together with what talked to their engine.
 async fn sweep(found: &Found) {
-    let labels = HashMap::from([("label", vec![RUN_LABEL])]);
+    let labels = HashMap::from([("label", vec![names::CONTAINER_RUN])]);
     let options = ListContainersOptionsBuilder::default()
         .all(true)
         .filters(&labels)
@@ -363,27 +356,12 @@ async fn sweep(found: &Found) {
         return;
     };
     let dead = all.into_iter().filter_map(|one| {
-        let owner = one.labels?.remove(OWNER_LABEL)?;
-        one.id.filter(|_| is_dead(&owner))
+        let owner = one.labels?.remove(names::CONTAINER_OWNER)?;
+        one.id.filter(|_| owner::is_dead(&owner))
     });
     for id in dead.take(limits::ENGINE_SWEEP_MAX) {
         remove(found, &id).await.ok();
     }
-}
-
-/// Whether an owner is known to live no more: one of another namespace may be alive.
-fn is_dead(label: &str) -> bool {
-    let parts: Vec<&str> = label.split(' ').collect();
-    let [boot, namespace, pid, ticks] = parts.as_slice() else {
-        return false;
-    };
-    let is_same = *namespace == process::pid_namespace().to_string();
-    let (Ok(pid), Ok(start_ticks)) = (pid.parse(), ticks.parse()) else {
-        return false;
-    };
-    let is_this_boot = *boot == process::boot_id();
-    let supervisor = ProcessRef { pid, start_ticks };
-    is_same && !(is_this_boot && process::is_alive(supervisor))
 }
 
 #[cfg(test)]

@@ -94,6 +94,7 @@ fn page(report: &GcReport, is_dry: bool, look: &Look) -> String {
             "kept, since nobody was told of their end yet",
         ),
         (report.swept, "processes of dead runs stopped"),
+        (report.containers, "containers of dead runs taken away"),
         (report.debris, "unfinished pieces cleared away"),
     ];
     for (number, what) in also.iter().filter(|(number, _)| *number > 0) {

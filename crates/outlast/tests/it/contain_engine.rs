@@ -81,7 +81,7 @@ mod heavy {
     }
 
     #[test]
-    fn a_container_goes_with_its_supervisor_and_at_the_latest_with_the_next_run() {
+    fn a_container_goes_with_its_supervisor_or_at_a_cancel_at_gc_and_at_the_next_run() {
         let Some(ground) = Ground::new() else { return };
         let id = ground.begin(&[], "touch up; sleep 3600");
         ground.wait_for("up");
@@ -95,21 +95,35 @@ mod heavy {
         // Both at once: nobody is left to take it away.
         let id = ground.begin(&[], "touch again; sleep 3600");
         ground.wait_for("again");
-        let supervisor = self::supervisor(&ground, &id);
-        let helper = helper(supervisor);
-        kill_process(pid(helper), Signal::STOP).expect("it is ours");
-        kill(supervisor);
-        kill(helper);
-        assert_eq!(ground.containers().len(), 1);
+        leave_container(&ground, &id);
         let (output, _) = ground.run(&[], "true");
         assert_eq!(output.code, Some(0), "{output:#?}");
         eventually("the container is gone", SOON, || {
             ground.containers().is_empty()
         });
+        // A cancel of that run takes it away, and so does `gc` for all such runs.
+        for words in [&["cancel", "--json"][..], &["gc", "--json"]] {
+            let id = ground.begin(&[], "touch left; sleep 3600");
+            ground.wait_for("left");
+            fs::remove_file(ground.contained.work().join("left")).expect("it is there");
+            leave_container(&ground, &id);
+            let of_run = [&words[..], &[&id]].concat();
+            let words = if words.contains(&"gc") {
+                words
+            } else {
+                &of_run
+            };
+            let done = ground.contained.json(words);
+            assert_eq!(ground.containers(), Vec::<Value>::new(), "{done:#}");
+            match words.first() {
+                Some(&"gc") => assert_eq!(done["containers"], 1, "{done:#}"),
+                _ => assert_eq!(done["runs"][0]["status"], "interrupted", "{done:#}"),
+            }
+        }
         // What talks to the engine alone: how the command ends is not known then.
         let id = ground.begin(&[], "touch third; sleep 3600");
         ground.wait_for("third");
-        kill(self::helper(self::supervisor(&ground, &id)));
+        kill(helper(self::supervisor(&ground, &id)));
         let record = ground.ended(&id);
         assert_eq!(
             (
@@ -291,6 +305,16 @@ mod heavy {
             ground.containers().is_empty()
         });
     }
+}
+
+/// Kills the supervisor of a run and what talks to its engine: nobody is left who knows.
+fn leave_container(ground: &Ground, id: &str) {
+    let supervisor = supervisor(ground, id);
+    let helper = helper(supervisor);
+    kill_process(pid(helper), Signal::STOP).expect("it is ours");
+    kill(supervisor);
+    kill(helper);
+    assert_eq!(ground.containers().len(), 1);
 }
 
 fn supervisor(ground: &Ground, id: &str) -> i32 {

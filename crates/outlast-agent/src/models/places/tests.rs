@@ -1,1 +1,145 @@
+//! The environment says where providers are, in the forms of their own programs.
 
+use super::*;
+use outlast_journal::error::Advice;
+
+fn read(variables: &[(&str, &str)]) -> Result<Places, ChooseError> {
+    Places::read(&|name| {
+        let mut variables = variables.iter();
+        variables.find_map(|(known, value)| (*known == name).then(|| (*value).to_owned()))
+    })
+}
+
+fn place(provider: Provider, variables: &[(&str, &str)]) -> Option<String> {
+    read(variables).expect("an environment").of(provider)
+}
+
+#[test]
+fn addresses_are_as_the_vendors_own_programs_take_them() {
+    for (provider, variable, value, expected) in [
+        (
+            Provider::Anthropic,
+            "ANTHROPIC_BASE_URL",
+            "http://h:1",
+            Some("http://h:1/v1/"),
+        ),
+        (
+            Provider::Anthropic,
+            "ANTHROPIC_BASE_URL",
+            "http://h/x/v1",
+            Some("http://h/x/v1/"),
+        ),
+        (
+            Provider::Anthropic,
+            "ANTHROPIC_BASE_URL",
+            "https://api.anthropic.com",
+            None,
+        ),
+        (Provider::Anthropic, "ANTHROPIC_BASE_URL", "  ", None),
+        (
+            Provider::Gemini,
+            "GEMINI_BASE_URL",
+            "http://h",
+            Some("http://h/v1beta/"),
+        ),
+        (
+            Provider::Gemini,
+            "GOOGLE_GEMINI_BASE_URL",
+            "http://h/v1",
+            Some("http://h/v1/"),
+        ),
+        (
+            Provider::OpenAi,
+            "OPENAI_BASE_URL",
+            "https://api.openai.com/v1",
+            None,
+        ),
+        (
+            Provider::OpenAi,
+            "OPENAI_BASE_URL",
+            "https://eu.api.openai.com/v1/",
+            Some("https://eu.api.openai.com/v1/"),
+        ),
+        (
+            Provider::OpenAi,
+            "OPENAI_BASE_URL",
+            "http://h:8000/v1",
+            None,
+        ),
+        (
+            Provider::Compatible,
+            "OPENAI_BASE_URL",
+            "http://h:8000/v1",
+            Some("http://h:8000/v1/"),
+        ),
+        (
+            Provider::Compatible,
+            "OPENAI_BASE_URL",
+            "https://api.openai.com/v1",
+            None,
+        ),
+        (
+            Provider::Compatible,
+            "OPENAI_BASE_URL",
+            "https://api.openai.com.evil.example/v1",
+            Some("https://api.openai.com.evil.example/v1/"),
+        ),
+    ] {
+        let found = place(provider, &[(variable, value)]);
+        assert_eq!(found.as_deref(), expected, "{variable}={value}");
+    }
+}
+
+#[test]
+fn local_servers_are_at_their_usual_ports_or_where_their_own_variables_say() {
+    for (variables, ollama) in [
+        (&[][..], "http://127.0.0.1:11434/v1/"),
+        (
+            &[("OLLAMA_HOST", "0.0.0.0")][..],
+            "http://127.0.0.1:11434/v1/",
+        ),
+        (&[("OLLAMA_HOST", "box:99")][..], "http://box:99/v1/"),
+        (&[("OLLAMA_HOST", "https://box")][..], "https://box/v1/"),
+    ] {
+        let found = place(Provider::Ollama, variables);
+        assert_eq!(found.as_deref(), Some(ollama), "{variables:?}");
+    }
+    let llama = |variables: &[_]| place(Provider::LlamaCpp, variables);
+    assert_eq!(llama(&[]).as_deref(), Some("http://127.0.0.1:8080/v1/"));
+    let elsewhere = [("LLAMA_ARG_HOST", "0.0.0.0"), ("LLAMA_ARG_PORT", "81")];
+    assert_eq!(
+        llama(&elsewhere).as_deref(),
+        Some("http://127.0.0.1:81/v1/")
+    );
+}
+
+#[test]
+fn an_address_that_cannot_be_used_is_refused_without_being_shown() {
+    for value in [
+        "nonsense",
+        "ftp://h/v1",
+        "http://",
+        "http://user:word@h/v1",
+        "http://word@h/v1",
+        "http://h/v1?key=word",
+    ] {
+        let error = read(&[("OPENAI_BASE_URL", value)]).expect_err(value);
+        assert_eq!(error.code(), "bad_model_address", "{value}");
+        let shown = format!("{error} {error:?}");
+        assert!(shown.contains("OPENAI_BASE_URL"), "{shown}");
+        assert!(
+            !shown.contains("word@") && !shown.contains("=word"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn keys_are_trimmed_and_empty_ones_are_absent() {
+    let places = read(&[("OPENAI_API_KEY", " k \n"), ("GEMINI_API_KEY", " ")]);
+    let places = places.expect("an environment");
+    assert_eq!(places.key(Provider::OpenAi), Some(&Secret::new("k")));
+    assert_eq!(places.key(Provider::Compatible), Some(&Secret::new("k")));
+    assert_eq!(places.key(Provider::Gemini), None);
+    assert!(!format!("{places:?}").contains("\"k\""));
+}

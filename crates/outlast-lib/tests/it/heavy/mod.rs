@@ -1,5 +1,6 @@
 //! Trials that start hundreds of runs, or bring a file system of their own: one at a time.
 
+mod counts;
 mod crowd;
 mod disk_full;
 mod forker;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) fn register(trials: &mut Vec<Trial>) {
+    counts::register(trials);
     crowd::register(trials);
     disk_full::register(trials);
     forker::register(trials);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Event, Said, Tool, list, pieces, text_of};
+use super::{Event, Said, Stop, Tool, list, pieces, text_of};
 
 pub(super) fn tools(body: &Value) -> Vec<Tool> {
     let tools = list(&body["tools"]);
@@ -20,14 +20,20 @@ pub(super) fn results(body: &Value) -> Vec<String> {
 
 pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
     let mut deltas = vec![json!({"role": "assistant", "content": ""})];
+    if let Some(reasoning) = said.reasoning {
+        let pieces = pieces(&reasoning.text).into_iter();
+        deltas.extend(pieces.map(|piece| json!({"reasoning_content": piece})));
+    }
     let text = pieces(said.text.unwrap_or_default());
     deltas.extend(text.iter().map(|piece| json!({"content": piece})));
     for (call, index) in said.calls.iter().zip(0_usize..) {
         let function = json!({"name": call.tool.name, "arguments": ""});
-        deltas.push(json!({"tool_calls": [{
-            "index": index, "id": call.id, "type": "function", "function": function,
-        }]}));
-        let arguments = pieces(&call.arguments.to_string()).into_iter();
+        let mut begun = json!({"index": index, "type": "function", "function": function});
+        if !call.id.is_empty() {
+            begun["id"] = call.id.as_str().into();
+        }
+        deltas.push(json!({"tool_calls": [begun]}));
+        let arguments = pieces(&call.text()).into_iter();
         deltas.extend(arguments.map(
             |piece| json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}),
         ));
@@ -44,7 +50,7 @@ pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
     let end = json!([{"index": 0, "delta": {}, "finish_reason": finish(said)}]);
     chunks.push(chunk(said, &end));
     let mut last = chunk(said, &json!([]));
-    last["usage"] = usage();
+    last["usage"] = usage(said);
     chunks.push(last);
     let events = chunks.iter().map(Event::plain);
     events.chain([Event::plain(&"[DONE]")]).collect()
@@ -53,7 +59,7 @@ pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
 pub(super) fn document(said: &Said<'_>) -> Value {
     let calls = said.calls.iter().map(|call| {
         let function = json!({
-            "name": call.tool.name, "arguments": call.arguments.to_string(),
+            "name": call.tool.name, "arguments": call.text(),
         });
         json!({"id": call.id, "type": "function", "function": function})
     });
@@ -65,7 +71,7 @@ pub(super) fn document(said: &Said<'_>) -> Value {
     json!({
         "id": id(said), "object": "chat.completion", "created": 1, "model": said.model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish(said)}],
-        "usage": usage(),
+        "usage": usage(said),
     })
 }
 
@@ -81,13 +87,19 @@ fn id(said: &Said<'_>) -> String {
 }
 
 fn finish(said: &Said<'_>) -> &'static str {
-    if said.calls.is_empty() {
-        "stop"
-    } else {
-        "tool_calls"
+    match said.stop {
+        Stop::Length => "length",
+        Stop::Refused => "content_filter",
+        Stop::Natural if said.calls.is_empty() => "stop",
+        Stop::Natural => "tool_calls",
     }
 }
 
-fn usage() -> Value {
-    json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
+fn usage(said: &Said<'_>) -> Value {
+    let tokens = said.tokens;
+    json!({
+        "prompt_tokens": tokens.input, "completion_tokens": tokens.output,
+        "total_tokens": tokens.input + tokens.output,
+        "prompt_tokens_details": {"cached_tokens": tokens.cached},
+    })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Event, Said, Tool, list, pieces, text_of};
+use super::{Event, Said, Stop, Tool, list, pieces, text_of};
 
 pub(super) fn tools(body: &Value) -> Vec<Tool> {
     let declared = list(&body["tools"]).flat_map(|tool| list(&tool["functionDeclarations"]));
@@ -32,24 +32,47 @@ pub(super) fn wants_json(body: &Value) -> bool {
 
 pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
     let texts = pieces(said.text.unwrap_or_default()).into_iter();
-    let mut answers: Vec<Value> = texts
-        .map(|piece| answer(said, &[json!({"text": piece})], None))
-        .collect();
-    answers.push(answer(said, &calls(said), Some("STOP")));
+    let texts = texts.map(|piece| json!({"text": piece}));
+    let parts = thought(said).into_iter().chain(texts);
+    let mut answers: Vec<Value> = parts.map(|part| answer(said, &[part], None)).collect();
+    answers.push(answer(said, &calls(said), Some(finish(said))));
     answers.iter().map(Event::plain).collect()
 }
 
 pub(super) fn document(said: &Said<'_>) -> Value {
     let text = said.text.map(|text| json!({"text": text}));
-    let parts: Vec<Value> = text.into_iter().chain(calls(said)).collect();
-    answer(said, &parts, Some("STOP"))
+    let parts = thought(said).into_iter().chain(text).chain(calls(said));
+    answer(said, &parts.collect::<Vec<_>>(), Some(finish(said)))
 }
 
+fn finish(said: &Said<'_>) -> &'static str {
+    match said.stop {
+        Stop::Natural => "STOP",
+        Stop::Length => "MAX_TOKENS",
+        Stop::Refused => "SAFETY",
+    }
+}
+
+fn thought(said: &Said<'_>) -> Option<Value> {
+    let reasoning = said.reasoning?;
+    Some(json!({"text": reasoning.text, "thought": true}))
+}
+
+/// The calls. The first is signed, as it is where a model has reasoned.
 fn calls(said: &Said<'_>) -> Vec<Value> {
-    let calls = said.calls.iter().map(|call| {
-        json!({"functionCall": {
-            "id": call.id, "name": call.tool.name, "args": call.arguments,
-        }})
+    let calls = said.calls.iter().zip(0_usize..).map(|(call, at)| {
+        let raw = call.raw.map(Value::from);
+        let mut function = json!({
+            "name": call.tool.name, "args": raw.unwrap_or_else(|| call.arguments.clone()),
+        });
+        if !call.id.is_empty() {
+            function["id"] = call.id.as_str().into();
+        }
+        let mut part = json!({"functionCall": function});
+        if let Some(reasoning) = said.reasoning.filter(|_| at == 0) {
+            part["thoughtSignature"] = reasoning.signature.as_str().into();
+        }
+        part
     });
     calls.collect()
 }
@@ -63,7 +86,10 @@ fn answer(said: &Said<'_>, parts: &[Value], finish: Option<&str>) -> Value {
         "responseId": format!("gemini_{}", said.number), "modelVersion": "scripted",
         "candidates": [candidate],
         "usageMetadata": {
-            "promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15,
+            "promptTokenCount": said.tokens.input,
+            "cachedContentTokenCount": said.tokens.cached,
+            "candidatesTokenCount": said.tokens.output,
+            "totalTokenCount": said.tokens.input + said.tokens.output,
         },
     })
 }

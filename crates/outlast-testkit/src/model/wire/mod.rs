@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{
     Asked, Turn,
     http::{Answer, Event, Http},
+    script::{End, Reasoning, Stop, Tokens},
 };
 
 /// Characters of a piece in which texts and arguments are streamed: several for most.
@@ -61,8 +62,11 @@ pub(super) struct Said<'a> {
     number: usize,
     /// The name of the model that was asked for.
     model: &'a Value,
+    reasoning: Option<&'a Reasoning>,
     text: Option<&'a str>,
     calls: Vec<SaidCall<'a>>,
+    stop: Stop,
+    tokens: Tokens,
 }
 
 struct SaidCall<'a> {
@@ -70,6 +74,18 @@ struct SaidCall<'a> {
     id: String,
     tool: &'a Tool,
     arguments: &'a Value,
+    /// What is said in place of the arguments.
+    raw: Option<&'a str>,
+}
+
+impl SaidCall<'_> {
+    /// Returns the arguments as the text that is said.
+    fn text(&self) -> String {
+        match self.raw {
+            Some(raw) => raw.to_owned(),
+            None => self.arguments.to_string(),
+        }
+    }
 }
 
 impl Wire {
@@ -130,30 +146,46 @@ impl Wire {
             let answer = Answer::refusal(refusal.status, "refused by the script");
             return Ok(answer.retry_after(refusal.retry_after_secs));
         }
+        if let Some(raw) = &turn.raw {
+            return Ok(Answer::raw(raw.status, &raw.kind, &raw.body));
+        }
         let number = asked.turn.map_or(0, |turn| turn + 1);
         let calls = turn.calls.iter().zip(0_usize..).map(|(call, at)| {
+            let own = || format!("call_{number}_{at}");
             Ok(SaidCall {
-                id: format!("call_{number}_{at}"),
+                id: call.id.clone().unwrap_or_else(own),
                 tool: asked.tool(&call.tool)?,
                 arguments: &call.arguments,
+                raw: call.text.as_deref(),
             })
         });
         let said = Said {
             number,
             model: &asked.body["model"],
+            reasoning: turn.reasoning.as_ref(),
             text: turn.text.as_deref(),
             calls: calls.collect::<Result<_, String>>()?,
+            stop: turn.stop,
+            tokens: turn.tokens,
         };
         let is_streamed = match self {
             Self::Gemini => asked.path.contains(":stream"),
             Self::Responses | Self::Chat | Self::Messages => asked.body["stream"] == true,
         };
         let answer = if is_streamed {
-            Answer::stream(self.events(&said))
+            let mut events = self.events(&said);
+            let mut end = turn.end;
+            if let (End::Short(after), Some(event)) = (end, &turn.last_event) {
+                events.truncate(after);
+                events.push(Event::typed(event));
+                end = End::Whole;
+            }
+            Answer::stream(events).ending(end)
         } else {
-            Answer::document(self.document(&said))
+            Answer::document(self.document(&said)).ending(turn.end)
         };
-        Ok(answer.cut_after(turn.cut_after))
+        let answer = answer.of_kind(turn.kind.as_deref());
+        Ok(answer.held_after(turn.held_after.clone()))
     }
 
     fn events(self, said: &Said<'_>) -> Vec<Event> {
@@ -176,7 +208,7 @@ impl Wire {
 }
 
 /// The members of a list, none where there is no list.
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Event, Said, SaidCall, Tool, list, pieces, text_of};
+use super::{Event, Said, SaidCall, Stop, Tool, list, pieces, text_of};
 
 /// Types of the items that hold what a tool answered.
 const RESULTS: [&str; 3] = [
@@ -46,6 +46,11 @@ pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
         "type": "response.created", "response": response(said, "in_progress", &[]),
     })];
     let mut items = Vec::new();
+    if let Some(item) = reasoning(said) {
+        events.push(added(items.len(), &item));
+        events.push(done(items.len(), &item));
+        items.push(item);
+    }
     if let Some(text) = said.text {
         let item = message(said, text);
         events.push(added(items.len(), &message(said, "")));
@@ -59,9 +64,9 @@ pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
         items.push(item);
     }
     for call in &said.calls {
-        let item = function_call(call, &call.arguments.to_string());
+        let item = function_call(call, &call.text());
         events.push(added(items.len(), &function_call(call, "")));
-        events.extend(pieces(&call.arguments.to_string()).iter().map(|piece| {
+        events.extend(pieces(&call.text()).iter().map(|piece| {
             json!({
                 "type": "response.function_call_arguments.delta", "item_id": item["id"],
                 "output_index": items.len(), "delta": piece,
@@ -70,8 +75,9 @@ pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
         events.push(done(items.len(), &item));
         items.push(item);
     }
+    let status = status(said);
     events.push(json!({
-        "type": "response.completed", "response": response(said, "completed", &items),
+        "type": format!("response.{status}"), "response": response(said, status, &items),
     }));
     for (event, number) in events.iter_mut().zip(0_u64..) {
         event["sequence_number"] = number.into();
@@ -82,9 +88,25 @@ pub(super) fn events(said: &Said<'_>) -> Vec<Event> {
 pub(super) fn document(said: &Said<'_>) -> Value {
     let message = said.text.map(|text| message(said, text));
     let calls = said.calls.iter();
-    let calls = calls.map(|call| function_call(call, &call.arguments.to_string()));
-    let items: Vec<Value> = message.into_iter().chain(calls).collect();
-    response(said, "completed", &items)
+    let calls = calls.map(|call| function_call(call, &call.text()));
+    let items = reasoning(said).into_iter().chain(message).chain(calls);
+    response(said, status(said), &items.collect::<Vec<_>>())
+}
+
+fn status(said: &Said<'_>) -> &'static str {
+    match said.stop {
+        Stop::Natural => "completed",
+        Stop::Length | Stop::Refused => "incomplete",
+    }
+}
+
+fn reasoning(said: &Said<'_>) -> Option<Value> {
+    let reasoning = said.reasoning?;
+    let summary = json!({"type": "summary_text", "text": reasoning.text});
+    Some(json!({
+        "type": "reasoning", "id": format!("rs_{}", said.number), "summary": [summary],
+        "encrypted_content": reasoning.signature,
+    }))
 }
 
 fn added(index: usize, item: &Value) -> Value {
@@ -117,13 +139,22 @@ fn function_call(call: &SaidCall<'_>, arguments: &str) -> Value {
 }
 
 fn response(said: &Said<'_>, status: &str, items: &[Value]) -> Value {
-    json!({
+    let tokens = said.tokens;
+    let mut response = json!({
         "id": format!("resp_{}", said.number), "object": "response", "created_at": 1,
         "status": status, "model": said.model, "output": items,
         "usage": {
-            "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": 15,
+            "input_tokens": tokens.input,
+            "input_tokens_details": {"cached_tokens": tokens.cached},
+            "output_tokens": tokens.output, "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": tokens.input + tokens.output,
         },
-    })
+    });
+    let reason = match said.stop {
+        Stop::Natural => return response,
+        Stop::Length => "max_output_tokens",
+        Stop::Refused => "content_filter",
+    };
+    response["incomplete_details"] = json!({"reason": reason});
+    response
 }

@@ -1,7 +1,6 @@
-//! How an engine's exit code and a label are read.
+//! How an engine's exit code is read.
 
-use super::{is_dead, owner, wait_status};
-use outlast_supervisor::process;
+use super::wait_status;
 
 #[test]
 fn a_signal_is_told_where_it_is_known_to_have_been_sent() {
@@ -16,17 +15,4 @@ fn a_signal_is_told_where_it_is_known_to_have_been_sent() {
     ] {
         assert_eq!(wait_status(code, sent, was_out_of_memory), status, "{code}");
     }
-}
-
-#[test]
-fn only_an_owner_that_is_known_to_be_dead_is_dead() {
-    let own = owner(process::own().pid);
-    assert!(!is_dead(&own));
-    let (boot, namespace) = (process::boot_id(), process::pid_namespace());
-    assert!(is_dead(&format!(
-        "{boot} {namespace} {} 1",
-        process::own().pid
-    )));
-    assert!(!is_dead(&format!("{boot} 1 {} 1", process::own().pid)));
-    assert!(!is_dead("something else"));
 }

@@ -42,7 +42,7 @@ pub(super) struct Run {
     kind: Kind,
     /// Name.
     label: String,
-    /// What was asked for.
+    /// What was asked for, of an agent its task.
     command: String,
     /// Directory that it belongs to.
     project: String,
@@ -103,6 +103,9 @@ pub(super) struct Run {
     unkillable: Vec<i32>,
     posture: Posture,
     origin: Origin,
+    /// Session that a sub-agent has in its own program.
+    #[schema(required = false)]
+    child_session_id: String,
     #[schema(required = false)]
     usage: Usage,
     /// Time limit in seconds.

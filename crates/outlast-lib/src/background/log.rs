@@ -1,0 +1,99 @@
+//! The log of a run as it is shown: that of an agent has a head and a foot.
+//!
+//! On disk there is only what the agent's program printed. What stands around
+//! it is made when it is read, so that it says how the run is now.
+
+use crate::{Kind, OutputError, OutputPage, OutputQuery, Record, Status, Store};
+use std::fmt::Write;
+
+/// Stands where an ended agent has printed nothing.
+const NO_MESSAGE: &str = "(sub-agent produced no final message)\n";
+
+impl Store {
+    /// Returns a part of the log of a run, as [`Self::output`] does; of an agent with a line
+    /// before and after that say how it went.
+    ///
+    /// The offsets are those of what the program printed. The two lines count towards the most
+    /// bytes of the text, as long as that leaves room for a byte of the output.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::output`] does.
+    pub fn log(&self, record: &Record, query: &OutputQuery) -> Result<OutputPage, OutputError> {
+        if record.kind == Kind::Command || query.bytes_max == 0 {
+            return self.output(&record.id, query);
+        }
+        let spec = self.spec(&record.id).map_err(OutputError::Spec)?;
+        let frame = frame(record, spec.model.as_deref());
+        let around = frame.head.len() + frame.foot.len() + 2;
+        let mut page = self.output(
+            &record.id,
+            &OutputQuery {
+                bytes_max: query.bytes_max.saturating_sub(around).max(1),
+                ..query.clone()
+            },
+        )?;
+        let is_silent = page.total_bytes == 0 || (page.text.trim().is_empty() && !page.truncated);
+        let is_search = query.grep.is_some();
+        let text = if is_silent && record.status.is_ended() && !is_search {
+            NO_MESSAGE
+        } else {
+            &page.text
+        };
+        let line_end = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        let Frame { head, foot } = frame;
+        page.text = format!("{head}\n{text}{line_end}{foot}");
+        Ok(page)
+    }
+}
+
+struct Frame {
+    head: String,
+    foot: String,
+}
+
+fn frame(record: &Record, model: Option<&str>) -> Frame {
+    let mut head = format!("[sub-agent {}", how(record));
+    if let Some(session) = &record.child_session_id {
+        write!(head, " · child session {session}").ok();
+    }
+    if let Some(model) = model {
+        write!(head, " · model {model}").ok();
+    }
+    head.push(']');
+    let foot = match &record.child_session_id {
+        Some(session) => format!("[child session: {session}]\n"),
+        None => String::new(),
+    };
+    Frame { head, foot }
+}
+
+/// Says where an agent is, or how it ended, in one line.
+fn how(record: &Record) -> String {
+    if let Some(failure) = &record.failure {
+        return format!("could not be run: {} · success: false", failure.message);
+    }
+    match record.status {
+        Status::Queued => "waits for a place".to_owned(),
+        Status::Running => "is running".to_owned(),
+        Status::Completed => "finished · success: true".to_owned(),
+        Status::Failed => match (&record.signal, record.exit_code) {
+            (Some(signal), _) => format!("failed: killed by SIG{signal} · success: false"),
+            (None, Some(code)) => format!("failed: exit code {code} · success: false"),
+            (None, None) => "failed · success: false".to_owned(),
+        },
+        Status::TimedOut => match record.timeout_secs {
+            Some(secs) => format!("timed out after {secs} s · success: false"),
+            None => "timed out · success: false".to_owned(),
+        },
+        Status::Cancelled => "was cancelled · success: false".to_owned(),
+        Status::Interrupted => "was interrupted: its supervisor died · success: false".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

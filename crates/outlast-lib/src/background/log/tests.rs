@@ -1,0 +1,81 @@
+//! The lines around what a sub-agent printed.
+
+use super::frame;
+use crate::testing::Fixture;
+use crate::{Kind, Record, Status};
+use outlast_journal::Failure;
+
+fn agent(status: Status) -> Record {
+    let fixture = Fixture::new();
+    let id = fixture.ended(1).id;
+    let mut record = fixture.store.record(&id).expect("it can be read");
+    record.timeout_secs = None;
+    record.kind = Kind::Agent;
+    record.status = status;
+    record
+}
+
+fn head(record: &Record, model: Option<&str>) -> String {
+    frame(record, model).head
+}
+
+#[test]
+fn each_state_has_its_line_with_the_model_and_the_session() {
+    let with = |status, change: fn(&mut Record)| {
+        let mut record = agent(status);
+        record.child_session_id = Some("c1".to_owned());
+        change(&mut record);
+        assert_eq!(frame(&record, None).foot, "[child session: c1]\n");
+        head(&record, Some("big"))
+    };
+    let after = " · child session c1 · model big]";
+    for (line, expected) in [
+        (with(Status::Queued, |_| {}), "waits for a place"),
+        (with(Status::Running, |_| {}), "is running"),
+        (with(Status::Completed, |_| {}), "finished · success: true"),
+        (with(Status::Failed, |_| {}), "failed · success: false"),
+        (
+            with(Status::Failed, |record| record.exit_code = Some(3)),
+            "failed: exit code 3 · success: false",
+        ),
+        (
+            with(Status::Failed, |record| {
+                record.signal = Some("KILL".to_owned());
+            }),
+            "failed: killed by SIGKILL · success: false",
+        ),
+        (
+            with(Status::Failed, |record| {
+                record.failure = Some(Failure {
+                    code: "no_such_program".to_owned(),
+                    message: "there is no program `x`".to_owned(),
+                    errno: None,
+                });
+            }),
+            "could not be run: there is no program `x` · success: false",
+        ),
+        (
+            with(Status::TimedOut, |record| {
+                record.timeout_secs = Some(1_800.0);
+            }),
+            "timed out after 1800 s · success: false",
+        ),
+        (
+            with(Status::Cancelled, |_| {}),
+            "was cancelled · success: false",
+        ),
+        (
+            with(Status::Interrupted, |_| {}),
+            "was interrupted: its supervisor died · success: false",
+        ),
+    ] {
+        assert_eq!(line, format!("[sub-agent {expected}{after}"));
+    }
+}
+
+#[test]
+fn what_is_not_known_is_left_out() {
+    let record = agent(Status::Completed);
+    assert_eq!(head(&record, None), "[sub-agent finished · success: true]");
+    assert_eq!(frame(&record, None).foot, "");
+}

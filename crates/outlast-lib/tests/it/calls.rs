@@ -1,0 +1,201 @@
+//! A worker's calls are run once, by the supervisor, whatever becomes of the worker.
+
+use crate::home::{Place, kill, processes_in};
+use crate::worker;
+use libtest_mimic::Trial;
+use outlast_journal::{Containment, Status, Tier};
+use outlast_lib::{Record, Request, RunId};
+use outlast_testkit::eventually;
+use serde_json::{Value, json};
+use std::fs;
+
+pub(crate) fn register(trials: &mut Vec<Trial>) {
+    trials!(trials:
+        a_run_ends_as_its_worker_says,
+        a_call_runs_once_and_its_end_and_output_are_kept,
+        a_call_has_no_key_and_only_what_is_handed_in,
+        a_call_that_takes_too_long_is_stopped,
+        what_a_call_leaves_is_gone_at_its_end,
+        a_worker_that_dies_is_replaced_and_finds_its_call_done,
+        a_worker_that_dies_for_good_fails_the_run,
+        what_cannot_be_a_call_is_refused,
+        contained_calls_are_told_as_bound_and_the_hand_is_in_there,
+    );
+}
+
+/// Returns a request for a run whose worker follows a script.
+pub(crate) fn request(place: &Place, script: &str) -> Request {
+    Request {
+        command: worker::script(script),
+        ..place.shell("")
+    }
+}
+
+pub(crate) fn begin(place: &Place, script: &str) -> RunId {
+    place.begin(&request(place, script))
+}
+
+/// Returns what the worker was told of each step.
+pub(crate) fn results(place: &Place, id: &RunId) -> Vec<Value> {
+    let lines = place.journal(id).into_iter();
+    let results = lines.filter(|line| line["type"] == "call.result");
+    let shown = results.map(|line| line["data"]["shown"].as_str().map(str::to_owned));
+    shown
+        .map(|shown| serde_json::from_str(&shown.expect("it is a text")).expect("it is JSON"))
+        .collect()
+}
+
+pub(crate) fn kinds(place: &Place, id: &RunId, kind: &str) -> Vec<Value> {
+    let lines = place.journal(id).into_iter();
+    lines
+        .filter(|line| line["type"] == kind)
+        .map(|line| line["data"].clone())
+        .collect()
+}
+
+fn log(place: &Place, id: &RunId, call: &str) -> String {
+    let path = place.run_dir(id).join("calls").join(format!("{call}.log"));
+    fs::read_to_string(path).expect("the call has a log")
+}
+
+fn done(place: &Place, script: &str) -> (RunId, Record) {
+    let id = begin(place, script);
+    (id, place.ended(&id))
+}
+
+fn a_run_ends_as_its_worker_says() {
+    let place = Place::new();
+    let (_, record) = done(&place, "sh true");
+    assert_eq!(
+        (record.status, record.ended_by.as_deref(), record.exit_code),
+        (Status::Completed, Some("self"), None)
+    );
+    assert_eq!(
+        record.summary.as_deref(),
+        Some("the script ended as success")
+    );
+    let (_, record) = done(&place, "end max_turns");
+    assert_eq!(record.status, Status::Failed);
+    let (_, record) = done(&place, "end error");
+    let failure = record.failure.expect("an error is named");
+    assert_eq!(failure.code, "provider_error");
+    place.is_sound();
+    place.is_deserted();
+}
+
+fn a_call_runs_once_and_its_end_and_output_are_kept() {
+    let place = Place::new();
+    let (id, _) = done(&place, "again one echo x >>effects; echo out; exit 3");
+    assert_eq!(place.lines("effects"), ["x"]);
+    let [result] = &results(&place, &id)[..] else {
+        unreachable!("one step");
+    };
+    assert_eq!(result["end"], "exited");
+    assert_eq!(result["exit_code"], 3);
+    assert_eq!(result["output_bytes"], 4);
+    assert_eq!(log(&place, &id, "one"), "out\n");
+    let order: Vec<String> = place
+        .journal(&id)
+        .iter()
+        .filter_map(|line| line["type"].as_str().map(str::to_owned))
+        .filter(|kind| kind.starts_with("call."))
+        .collect();
+    assert_eq!(order, ["call.claimed", "call.ended", "call.result"]);
+}
+
+fn a_call_has_no_key_and_only_what_is_handed_in() {
+    let place = Place::new();
+    let mut request = request(&place, "sh env; tr '\\0' '\\n' </proc/$PPID/environ");
+    let named = [("VENDOR_API_KEY", "sk-1234567890"), ("PLAIN", "yes")];
+    let named = named.map(|(name, value)| (name.into(), value.into()));
+    request.environment.extend(named);
+    let id = place.begin(&request);
+    place.ended(&id);
+    let seen = log(&place, &id, "1.1");
+    assert!(!seen.contains("sk-1234567890"), "{seen}");
+    assert!(seen.contains("PLAIN=yes\n"), "{seen}");
+    assert!(seen.contains(&format!("OUTLAST_RUN={id}\n")), "{seen}");
+    assert!(seen.contains("OUTLAST_CALL=1.1\n"), "{seen}");
+}
+
+fn a_call_that_takes_too_long_is_stopped() {
+    let place = Place::new();
+    let (id, _) = done(
+        &place,
+        "brief 200 trap '' TERM; echo begun; sleep 600\nbrief 200 trap 'exit 7' TERM; sleep 600",
+    );
+    let results = results(&place, &id);
+    assert_eq!(results[0]["end"], "timed_out");
+    assert_eq!(results[0]["signal"], "KILL");
+    assert_eq!(results[1]["end"], "timed_out");
+    place.is_deserted();
+}
+
+fn what_a_call_leaves_is_gone_at_its_end() {
+    let place = Place::new();
+    let script = "sh for i in $(seq 200); do setsid -f sleep 612 </dev/null >/dev/null 2>&1; done; \
+                  pgrep -cf '[s]leep 612'\nsh pgrep -cf '[s]leep 612'";
+    let (id, _) = done(&place, script);
+    let counted = log(&place, &id, "1.1");
+    let counted: u32 = counted.trim().parse().expect("a number");
+    assert!(counted >= 200, "{counted}");
+    assert_eq!(log(&place, &id, "2.1"), "0\n");
+    place.is_deserted();
+}
+
+fn a_worker_that_dies_is_replaced_and_finds_its_call_done() {
+    let place = Place::new();
+    let script = "sh echo x >>effects; until [ -e go ]; do sleep 0.02; done; echo y >>effects";
+    let id = begin(&place, script);
+    place.has_lines("effects", 1);
+    kill(place.main_of(&id).pid);
+    place.touch("go");
+    let record = place.ended(&id);
+    assert_eq!(record.status, Status::Completed);
+    assert_eq!(place.lines("effects"), ["x", "y"]);
+    let workers = kinds(&place, &id, "worker.started");
+    assert_eq!(workers.len(), 2);
+    assert_eq!(workers[1]["before"], json!({ "signal": "KILL" }));
+    assert_eq!(kinds(&place, &id, "call.claimed").len(), 1);
+}
+
+fn a_worker_that_dies_for_good_fails_the_run() {
+    let place = Place::new();
+    let (id, record) = done(&place, &"die\n".repeat(20));
+    assert_eq!(record.status, Status::Failed);
+    let failure = record.failure.expect("it is said why");
+    assert_eq!(failure.code, "run_task_died");
+    assert_eq!(kinds(&place, &id, "worker.started").len(), 6);
+    place.is_deserted();
+}
+
+fn what_cannot_be_a_call_is_refused() {
+    let place = Place::new();
+    let (id, _) = done(&place, "as ../../x true\nas a/b true\nsh true");
+    let results = results(&place, &id);
+    let codes: Vec<_> = results.iter().map(|one| &one["failure"]["code"]).collect();
+    assert_eq!(codes[..2], ["bad_call_id", "bad_call_id"]);
+    assert_eq!(results[2]["exit_code"], 0);
+    assert_eq!(kinds(&place, &id, "call.claimed").len(), 1);
+}
+
+fn contained_calls_are_told_as_bound_and_the_hand_is_in_there() {
+    let place = Place::new();
+    let script = "sh id -u; touch inside; touch /etc/outside; echo $?\nhand write this";
+    let mut request = request(&place, script);
+    request.cwd = place.home.work();
+    request.containment = Some(Containment::new(Tier::SandboxEdit));
+    let id = place.begin(&request);
+    let posture = place.record(&id).posture;
+    assert!(posture.backend.is_some(), "{posture:?}");
+    assert!(!posture.guarantees.is_empty());
+    let record = place.ended(&id);
+    assert_eq!(record.status, Status::Completed);
+    assert!(place.home.work().join("inside").exists());
+    let results = results(&place, &id);
+    assert_eq!(results[0]["exit_code"], 0, "{results:?}");
+    assert_eq!(log(&place, &id, "2.1"), "hand: write this\n", "{results:?}");
+    eventually("all is gone", crate::home::LIMIT, || {
+        processes_in(&place.home).is_empty()
+    });
+}
