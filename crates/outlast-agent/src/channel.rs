@@ -65,11 +65,17 @@ impl Channel {
     /// Tells a fact. It stands once [`Self::news`] has brought it back.
     pub(crate) async fn tell(&mut self, work: Work) -> Result<(), ChannelError> {
         self.told += 1;
+        let (kind, message) = (work.kind(), work.message());
+        let mut data = work.data();
+        // In the journal, members stand in the order of their names. A worker takes what it
+        // told in the form in which its successor will read it.
+        data.sort_all_objects();
+        let work = Work::read(kind, message.as_deref(), &data).unwrap_or(work);
         let said = Said::Fact {
             n: self.told,
-            kind: work.kind().to_owned(),
-            message: work.message(),
-            data: work.data(),
+            kind: kind.to_owned(),
+            message,
+            data,
         };
         self.open.push_back((self.told, work));
         self.say(&said).await

@@ -13,6 +13,8 @@ pub(crate) struct Situation {
     pub(crate) is_cancelling: bool,
     /// The task was not put before the model yet.
     pub(crate) lacks_opening: bool,
+    /// Readers were not told of the newest turn's text yet.
+    pub(crate) has_untold_text: bool,
     /// The first call of the newest turn that is not done with.
     pub(crate) open_call: Option<OpenCall>,
     /// What the newest turn said, when it asked for nothing.
@@ -102,6 +104,8 @@ pub(crate) enum Step {
     Leave,
     /// Put the task before the model.
     Open,
+    /// Tell readers of the newest turn's text.
+    TellText,
     /// Run this call of the newest turn, or settle it.
     Call(usize),
     /// Tell the model that this call was not run, since the run is being cancelled.
@@ -159,6 +163,9 @@ pub(crate) enum Ending {
 pub(crate) fn next(now: &Situation) -> Step {
     if now.is_ended {
         return Step::Leave;
+    }
+    if now.has_untold_text {
+        return Step::TellText;
     }
     // A call that may have begun is settled first, also when everything else is over: its
     // outcome belongs into the document.

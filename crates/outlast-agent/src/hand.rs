@@ -13,6 +13,7 @@ pub(crate) use ask::{Fetch, HandAnswer, HandAsk, Refused, Task};
 
 use outlast_journal::names;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Request of a hand, in bytes: two texts of `WRITE_BYTES_MAX` with every character escaped.
@@ -32,7 +33,7 @@ fn act() -> ExitCode {
         .take(ASK_BYTES_MAX)
         .read_to_end(&mut text);
     let done = match read.map(|_| HandAsk::from_line(&text)) {
-        Ok(Ok(ask)) => perform(ask),
+        Ok(Ok(ask)) => perform(ask, Path::new(".")),
         Ok(Err(error)) => Err(Refused::new(
             "hand_failed",
             format!("the request means nothing: {error}"),
@@ -56,16 +57,17 @@ fn act() -> ExitCode {
 }
 
 /// What a task came to: the answer, and what stands behind it in the log.
-type Done = Result<(HandAnswer, Vec<u8>), Refused>;
+pub(crate) type Done = Result<(HandAnswer, Vec<u8>), Refused>;
 
-fn perform(ask: HandAsk) -> Done {
-    let at = || file::here(ask.store.as_deref());
+/// Does a task in the directory `root`.
+pub(crate) fn perform(ask: HandAsk, root: &Path) -> Done {
+    let at = || file::open(root, ask.store.as_deref());
     let answered = match ask.task {
         Task::Write {
             path,
             content,
             before,
-        } => file::write(&at()?, &path, content.as_bytes(), before.as_deref()),
+        } => file::write(&at()?, &path, &content, before.as_deref()),
         Task::Edit {
             path,
             old,

@@ -68,8 +68,8 @@ pub(crate) struct Memory {
     pub(crate) newest: Newest,
     /// Text of the newest turn that said something.
     pub(crate) last_text: String,
-    /// Whether readers have been told of the newest turn's text.
-    pub(crate) is_text_told: bool,
+    /// Whether readers were not told of the newest turn's text yet.
+    pub(crate) has_untold_text: bool,
     pub(crate) counts: Counts,
     pub(crate) repeats: Repeats,
     pub(crate) goal: Goal,
@@ -172,7 +172,7 @@ impl Memory {
         match work {
             Work::TurnBegin(_) => self.begin_turn(),
             Work::ModelTurn(turn) => self.take_turn(turn),
-            Work::Text(_) => self.is_text_told = true,
+            Work::Text(_) => self.has_untold_text = false,
             Work::CallRequest(request) => {
                 if let Some(call) = self.call_mut(&request.call) {
                     call.request = Some((**request).clone());
@@ -282,7 +282,6 @@ impl Memory {
 
     fn take_turn(&mut self, turn: &ModelTurn) {
         self.counts.take_turn(turn);
-        self.is_text_told = false;
         // What only a later version wrote would make a history without its calls; it is rather
         // told as it can be read.
         let Ok(message) = serde_json::from_value::<Message>(turn.message.clone()) else {
@@ -304,7 +303,7 @@ impl Memory {
             self.calls = numbered
                 .map(|(call, number)| Call::new(format!("{}.{number}", turn.turn), call.clone()))
                 .collect();
-            self.is_text_told = text.trim().is_empty();
+            self.has_untold_text = !text.trim().is_empty();
         }
         self.messages.push(message);
     }

@@ -28,6 +28,7 @@ pub use secret::Secret;
 pub use table::{LongPrice, Price, context_tokens, cost, price};
 
 use crate::message::{Message, ToolSpec, Turn};
+use answer::NoTurn;
 use fault::{Failure, Judge};
 use futures_util::StreamExt;
 use genai::chat::{ChatRequest, ChatStreamEvent, StreamEnd};
@@ -122,8 +123,8 @@ impl Model {
         sink: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Turn, ModelError> {
         let chat = ask::request(&self.choice, request);
-        let begun = Instant::now();
         let mut attempt = 1;
+        let mut failing_since = None;
         loop {
             let (fault, said, after) = match self.attempt(chat.clone(), request, sink).await {
                 Ok(turn) => return Ok(turn),
@@ -132,7 +133,8 @@ impl Model {
             };
             // Without chance all pauses are whole ones.
             let chance = getrandom::u32().unwrap_or(u32::MAX);
-            let wait = self.patience.wait(attempt, begun.elapsed(), after, chance);
+            let failing = failing_since.get_or_insert_with(Instant::now).elapsed();
+            let wait = self.patience.wait(attempt, failing, after, chance);
             let Some(wait) = wait else {
                 return Err(ModelError::Unavailable {
                     model: self.choice.name.clone(),
@@ -169,15 +171,21 @@ impl Model {
         if let Some(reason) = &seen.blocked {
             return Err(judge.blocked(reason));
         }
+        if tap.is_too_long() {
+            return Err(judge.endless());
+        }
         match answer {
             Err(_) => Err(judge.late()),
-            Ok(Err(error)) => Err(judge.error(&error, &seen)),
+            Ok(Err(Failed::Unsent(error))) => Err(judge.unsent(&error)),
+            Ok(Err(Failed::Sent(error))) => Err(judge.error(&error, &seen)),
             Ok(Ok(end)) => {
                 let has_events = seen.events > 0;
+                let end = end.ok_or(NoTurn::NoEnd);
                 match end.and_then(|end| answer::turn(&self.choice, request, end, seen)) {
-                    Some(turn) => Ok(turn),
-                    None if has_events => Err(judge.cut()),
-                    None => Err(self.empty(judge).await),
+                    Ok(turn) => Ok(turn),
+                    Err(NoTurn::MalformedCall) => Err(judge.malformed_call()),
+                    Err(NoTurn::NoEnd) if has_events => Err(judge.cut()),
+                    Err(NoTurn::NoEnd) => Err(self.empty(judge).await),
                 }
             }
         }
@@ -200,13 +208,17 @@ impl Model {
         request: &TurnRequest<'_>,
         tap: &Arc<Tap>,
         sink: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Option<StreamEnd>, genai::Error> {
+    ) -> Result<Option<StreamEnd>, Failed> {
         let target = ask::target(&self.choice, self.key.as_ref());
         let options = ask::options(&self.choice, request, &self.patience, Arc::clone(tap));
         let asked = self.client.exec_chat_stream(target, chat, Some(&options));
-        let mut stream = asked.await?.stream;
+        // Nothing is sent yet: what fails here fails again.
+        let mut stream = asked.await.map_err(Failed::Unsent)?.stream;
         while let Some(event) = stream.next().await {
-            match event? {
+            if tap.is_too_long() {
+                return Ok(None);
+            }
+            match event.map_err(Failed::Sent)? {
                 ChatStreamEvent::Chunk(piece) => sink(Progress::Text(&piece.content)),
                 ChatStreamEvent::ReasoningChunk(_) => sink(Progress::Reasoning),
                 ChatStreamEvent::End(end) => return Ok(Some(end)),
@@ -218,6 +230,14 @@ impl Model {
         }
         Ok(None)
     }
+}
+
+/// What the client library failed with.
+enum Failed {
+    /// Before anything was sent.
+    Unsent(genai::Error),
+    /// After that.
+    Sent(genai::Error),
 }
 
 #[expect(

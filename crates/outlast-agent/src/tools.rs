@@ -19,6 +19,8 @@ mod outcome;
 mod read;
 pub(crate) mod seen;
 mod shell;
+#[cfg(test)]
+mod testing;
 mod todo;
 mod walk;
 pub(crate) mod workspace;
@@ -113,6 +115,13 @@ impl Toolbox {
         &self.todo
     }
 
+    /// Returns the notes of earlier runs that fit a task, a line each, for the prompt.
+    ///
+    /// They are data: some run wrote them, and nobody has checked them.
+    pub fn notes_for(&self, task: &str) -> Option<String> {
+        notes::for_task(&self.surroundings, task)
+    }
+
     /// Decides how a call is done. Nothing is touched.
     pub fn plan(&mut self, name: &str, arguments: &Value) -> Plan {
         self.plan_within(name, arguments, self.surroundings.tier)
@@ -136,7 +145,7 @@ impl Toolbox {
             );
             return Refusal::new("local_reads_only", why).into();
         }
-        let needs = self.needs(tool, arguments);
+        let needs = needs(tool, arguments);
         if needs > tier && !self.surroundings.asks {
             return above(name, tier, needs);
         }
@@ -279,13 +288,6 @@ impl Toolbox {
         (tool.schema)()
     }
 
-    fn needs(&self, tool: &Tool, arguments: &Value) -> Tier {
-        if tool.kind == Kind::Shell && shell::wants_host(arguments) {
-            return Tier::FullAccess;
-        }
-        tool.tier
-    }
-
     fn unknown(&self, name: &str) -> String {
         let specs = self.specs();
         let names: Vec<String> = specs
@@ -304,6 +306,14 @@ fn files(
     arguments: Arguments,
 ) -> Act {
     Box::new(move || act(&*workspace.ok_or_else(workspace_gone)?, &arguments))
+}
+
+/// Returns the least tier in which a call is done.
+fn needs(tool: &Tool, arguments: &Value) -> Tier {
+    if tool.kind == Kind::Shell && shell::wants_host(arguments) {
+        return Tier::FullAccess;
+    }
+    tool.tier
 }
 
 fn own(tool: &'static Tool, arguments: &Arguments) -> Plan {

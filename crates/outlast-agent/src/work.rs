@@ -59,6 +59,10 @@ impl Worker<'_> {
             match step {
                 Step::Leave => return Ok(()),
                 Step::Open => self.open().await?,
+                Step::TellText => {
+                    let text = self.memory.last_text.clone();
+                    self.tell([Work::Text(text)]).await?;
+                }
                 Step::Call(index) => self.call(index).await?,
                 Step::Skip(index) => self.skip(index).await?,
                 Step::Compact => self.compact().await?,
@@ -84,6 +88,7 @@ impl Worker<'_> {
             is_ended: self.memory.ended.is_some(),
             is_cancelling: self.is_cancelling,
             lacks_opening: !self.memory.has_opening,
+            has_untold_text: self.memory.has_untold_text,
             open_call: self.open_call(),
             message: self.said(),
             has_pending: self.memory.has_pending(),
@@ -223,3 +228,6 @@ impl Worker<'_> {
         self.spec.grace_ms.min(limits::GRACE_MS_MAX)
     }
 }
+
+#[cfg(test)]
+mod tests;

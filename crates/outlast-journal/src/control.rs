@@ -40,9 +40,27 @@ pub enum Ask {
         /// Close stdin after them.
         eof: bool,
     },
+    /// Answer what an agent run asks. The first answer counts.
+    Answer {
+        /// Which ask; the only open one when absent.
+        ask: Option<String>,
+        /// Whether it may be done.
+        is_approved: bool,
+        /// Words of who answers.
+        text: Option<String>,
+        /// Who answers.
+        by: Option<String>,
+    },
+    /// Give an agent run's model a text with its next turn.
+    Input {
+        /// The text.
+        text: String,
+        /// Who gives it.
+        by: Option<String>,
+    },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Message {
     v: u32,
     verb: String,
@@ -58,6 +76,12 @@ struct Message {
     bytes: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     eof: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ask: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    is_approved: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
 }
 
 impl Ask {
@@ -65,13 +89,7 @@ impl Ask {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut message = Message {
             v: FORMAT_VERSION,
-            verb: String::new(),
-            cause: None,
-            grace_ms: None,
-            by: None,
-            output: None,
-            bytes: None,
-            eof: None,
+            ..Message::default()
         };
         match self {
             Self::Cancel {
@@ -92,6 +110,23 @@ impl Ask {
                 "send".clone_into(&mut message.verb);
                 message.bytes = Some(*bytes);
                 message.eof = Some(*eof);
+            }
+            Self::Answer {
+                ask,
+                is_approved,
+                text,
+                by,
+            } => {
+                "answer".clone_into(&mut message.verb);
+                message.ask.clone_from(ask);
+                message.is_approved = Some(*is_approved);
+                message.text.clone_from(text);
+                message.by.clone_from(by);
+            }
+            Self::Input { text, by } => {
+                "input".clone_into(&mut message.verb);
+                message.text = Some(text.clone());
+                message.by.clone_from(by);
             }
         }
         to_line(&message)
@@ -120,6 +155,17 @@ impl Ask {
             "send" => Ok(Self::Send {
                 bytes: message.bytes.unwrap_or(0),
                 eof: message.eof.unwrap_or(false),
+            }),
+            "answer" => Ok(Self::Answer {
+                ask: message.ask,
+                // What is not said to be approved is not.
+                is_approved: message.is_approved.unwrap_or(false),
+                text: message.text,
+                by: message.by,
+            }),
+            "input" => Ok(Self::Input {
+                text: message.text.unwrap_or_default(),
+                by: message.by,
             }),
             _ => Err(AskError::Verb(message.verb)),
         }
@@ -166,6 +212,9 @@ pub struct Answer {
     /// Bytes that stdin took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_bytes: Option<usize>,
+    /// The answer to an answer: the ask that it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
     /// The answer to a start: the run waits for its places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<bool>,

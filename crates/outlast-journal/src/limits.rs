@@ -340,6 +340,8 @@ pub const NOTE_CHARS_MAX: usize = 1_000;
 pub const NOTES_MAX: u64 = 500;
 /// Notes that one search brings.
 pub const NOTES_SHOWN_MAX: usize = 10;
+/// Notes that are put before the first turn of a run, in bytes.
+pub const NOTES_PROMPT_BYTES: usize = 4 << 10;
 /// Words of a text by which notes are searched.
 pub const NOTE_WORDS_MAX: usize = 64;
 /// Body of an HTTP answer that an agent gets, in bytes.
@@ -411,9 +413,11 @@ pub const MODEL_HEADERS_MS: u64 = 300_000;
 pub const MODEL_STALL_MS: u64 = 300_000;
 /// How long one answer of a model may take, in milliseconds: an hour, whatever it sends.
 pub const MODEL_ANSWER_MS: u64 = 3_600_000;
+/// One answer of a model, in bytes of its events: a hundred times the longest useful one.
+pub const MODEL_ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Attempts at one turn of a model: with their pauses about three minutes.
 pub const MODEL_ATTEMPTS_MAX: u32 = 12;
-/// Time from the first attempt at a turn to the beginning of the last, in milliseconds.
+/// Time from the first failure of a turn to the beginning of the last attempt, in milliseconds.
 pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
 /// Pause after the first failed attempt, in milliseconds; each further one is twice as long.
 pub const MODEL_PAUSE_MS: u64 = 500;
@@ -441,8 +445,8 @@ pub const PROMPT_RUNS: usize = 10;
 pub const COMMAND_RUNS: usize = 100;
 /// Ends that are handed to a host at once: a wake names them all.
 pub const FINISHED_MAX: usize = 64;
-/// Least time between two looks for the counts of a session that others change, in
-/// milliseconds: four a second look live.
+/// Least time between two looks at a session, for its counts or for an end, when only others
+/// do something, in milliseconds: four a second look live.
 pub const COUNTS_PAUSE_MS: u64 = 250;
 /// Runs of a session that are listened to for its counts: each is a descriptor.
 pub const COUNTS_LISTENED_MAX: usize = 64;

@@ -46,11 +46,19 @@ pub fn plain_line(bytes: &[u8]) -> String {
 ///
 /// White space at its end is removed, and it is cut to `SUMMARY_CHARS` characters.
 pub fn last_line(bytes: &[u8]) -> Option<String> {
-    bytes.rsplit(|byte| *byte == b'\n').find_map(|line| {
-        let text = plain(line);
-        let shown = text.trim_end();
-        (!shown.is_empty()).then(|| cut_chars(shown, SUMMARY_CHARS))
-    })
+    bytes.rsplit(|byte| *byte == b'\n').find_map(shown)
+}
+
+/// Returns the first line of the text view that is not blank, or `None` when all are; cut as
+/// [`last_line`] is.
+pub fn first_line(bytes: &[u8]) -> Option<String> {
+    bytes.split(|byte| *byte == b'\n').find_map(shown)
+}
+
+fn shown(line: &[u8]) -> Option<String> {
+    let text = plain(line);
+    let shown = text.trim_end();
+    (!shown.is_empty()).then(|| cut_chars(shown, SUMMARY_CHARS))
 }
 
 /// Returns `text`, or its beginning with `…` as the last of `chars_max` characters.

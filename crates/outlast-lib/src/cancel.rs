@@ -36,6 +36,8 @@ pub struct Cancelled {
     pub status: Status,
     /// Whether this run ends as cancelled.
     pub cancelled: bool,
+    /// Whether it was asked to and still finishes what it is at: an agent run does.
+    pub is_cancelling: bool,
     /// Processes that had outlived the end of the run and were stopped.
     pub leftovers_stopped: u64,
 }
@@ -74,7 +76,11 @@ impl Advice for CancelError {
 }
 
 impl Store {
-    /// Cancels a run and returns when its whole tree is gone.
+    /// Cancels a run and returns when its whole tree is gone; of an agent run, when it was asked.
+    ///
+    /// An agent run's calls are stopped, a request to its model ends, and its document still tells
+    /// what was done; it has [`limits::AGENT_CANCEL_MS`] for that. Without a grace it is stopped
+    /// as every other.
     ///
     /// Of a run that has ended, what is left is stopped, and its state does not change.
     /// The tree of a run whose supervisor died is found by its marks and stopped, and its
@@ -87,7 +93,13 @@ impl Store {
         let before = self.record(id)?;
         self.mark_read(id);
         let dir = self.existing_dir(id)?;
-        let grace_ms = query.grace_ms.unwrap_or(self.spec(id)?.grace_ms);
+        let spec = self.spec(id)?;
+        let grace_ms = query.grace_ms.unwrap_or(spec.grace_ms);
+        let is_asked = spec.agent.is_some() && grace_ms > 0 && !before.status.is_ended();
+        let query = &CancelQuery {
+            no_wait: query.no_wait || is_asked,
+            ..query.clone()
+        };
         let give_up_at = clock::monotonic_ms() + LEAVING_MS;
         let leftovers_stopped = loop {
             match ask(&dir, grace_ms, query) {
@@ -105,11 +117,25 @@ impl Store {
                 }
             }
         };
-        let status = self.record(id)?.status;
+        let mut after = self.record(id)?;
+        // The supervisor answers, then writes down what it was asked.
+        while is_asked
+            && !after.cancelling
+            && !after.status.is_ended()
+            && clock::monotonic_ms() < give_up_at
+        {
+            let soon = clock::monotonic_ms() + 5;
+            subscribe::sleep(&[], None, Some(soon)).ok();
+            after = self.record(id)?;
+        }
+        let status = after.status;
         Ok(Cancelled {
             was: before.status,
             status,
-            cancelled: !before.status.is_ended() && status == Status::Cancelled,
+            // The first cause decides how a run ends.
+            cancelled: !before.status.is_ended()
+                && (status == Status::Cancelled || after.cancelling),
+            is_cancelling: after.cancelling,
             leftovers_stopped,
         })
     }

@@ -13,7 +13,6 @@ struct Guide;
 mod answer;
 pub mod background;
 mod cancel;
-mod cancel;
 mod containers;
 mod events;
 mod find;

@@ -32,6 +32,22 @@ pub enum SendError {
         /// How.
         status: Status,
     },
+    /// The bytes are more than an agent run takes at once, or no text.
+    #[error("{bytes} bytes are no text that an agent run takes: {why}")]
+    NotAText {
+        /// How many they are.
+        bytes: usize,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The agent run takes nothing any more, or its store takes nothing.
+    #[error("{message}")]
+    Refused {
+        /// Stable name.
+        code: &'static str,
+        /// The fact.
+        message: String,
+    },
     /// The run has closed its stdin.
     #[error("run `{id}` has closed its stdin; it took {accepted} bytes of this")]
     Closed {
@@ -64,6 +80,8 @@ impl Advice for SendError {
             Self::Read(error) => error.code(),
             Self::NoStdin { .. } => "no_stdin",
             Self::Ended { .. } => "run_ended",
+            Self::NotAText { .. } => "not_a_text",
+            Self::Refused { code, .. } => code,
             Self::Closed { .. } => "stdin_closed",
             Self::NotRead { .. } => "stdin_not_read",
             Self::NoAnswer { .. } => "supervisor_silent",
@@ -75,6 +93,10 @@ impl Advice for SendError {
             Self::Read(error) => error.hint(),
             Self::NoStdin { .. } => "start it with `--stdin pipe` to send to it".into(),
             Self::Ended { .. } | Self::Closed { .. } => "start another run".into(),
+            Self::NotAText { .. } => {
+                "send UTF-8 text in parts; put more into a file of the workspace".into()
+            }
+            Self::Refused { .. } => "see `outlast show`".into(),
             Self::NotRead { .. } => "send the rest when the run reads again".into(),
             Self::NoAnswer { .. } => "try again; `outlast show` tells where the run is".into(),
         }
@@ -84,7 +106,9 @@ impl Advice for SendError {
 impl Store {
     /// Writes `bytes` to the run's stdin, and closes it after them if `eof`.
     ///
-    /// Returns how many bytes the pipe took: all of them, or this is an error.
+    /// Returns how many bytes the pipe took: all of them, or this is an error. Of an agent run
+    /// they are a text for its model, which comes with its next turn; what it asks is answered
+    /// by [`Self::answer`].
     ///
     /// # Errors
     ///
@@ -92,6 +116,9 @@ impl Store {
     /// [`limits::SEND_WAIT_MS`].
     pub fn send(&self, id: &RunId, bytes: &[u8], eof: bool) -> Result<usize, SendError> {
         let spec = self.spec(id)?;
+        if spec.agent.is_some() {
+            return self.send_to_agent(id, bytes);
+        }
         self.mark_read(id);
         if spec.stdin != Stdin::Pipe {
             return Err(SendError::NoStdin { id: *id });
@@ -123,16 +150,68 @@ impl Store {
     }
 }
 
+impl Store {
+    fn send_to_agent(&self, id: &RunId, bytes: &[u8]) -> Result<usize, SendError> {
+        self.mark_read(id);
+        let count = bytes.len();
+        let not_a_text = |why| SendError::NotAText { bytes: count, why };
+        let text = str::from_utf8(bytes).map_err(|_| not_a_text("they are not UTF-8"))?;
+        if text.trim().is_empty() {
+            return Err(not_a_text("they are blank"));
+        }
+        if count > limits::SEND_BYTES_MAX {
+            return Err(not_a_text("they are too many"));
+        }
+        let status = self.record(id)?.status;
+        if status.is_ended() {
+            return Err(SendError::Ended { id: *id, status });
+        }
+        let input = Ask::Input {
+            text: text.to_owned(),
+            by: None,
+        };
+        let answer = converse(&self.existing_dir(id)?, &input.to_bytes());
+        let answer = answer.map_err(|source| SendError::NoAnswer { id: *id, source })?;
+        match answer.code.as_deref() {
+            None => Ok(count),
+            Some(code) => Err(SendError::Refused {
+                code: refusal_code(code),
+                message: answer.message.unwrap_or_default(),
+            }),
+        }
+    }
+}
+
+/// The codes by which a supervisor takes no words, as stable names of an error.
+pub(crate) fn refusal_code(code: &str) -> &'static str {
+    const CODES: [&str; 8] = [
+        "ask_ambiguous",
+        "journal_full",
+        "no_agent",
+        "no_open_ask",
+        "not_begun",
+        "run_stopping",
+        "store_unwritable",
+        "too_long",
+    ];
+    let known = CODES.into_iter().find(|known| *known == code);
+    known.unwrap_or("refused")
+}
+
 fn ask(dir: &Path, part: &[u8], eof: bool) -> io::Result<Answer> {
-    let mut stream = client::connect(dir)?;
-    let patience = Duration::from_millis(limits::SEND_WAIT_MS + ANSWER_EXTRA_MS);
-    stream.set_read_timeout(Some(patience))?;
     let ask = Ask::Send {
         bytes: part.len(),
         eof,
     };
-    stream.write_all(&ask.to_bytes())?;
-    stream.write_all(part)?;
+    converse(dir, &[&ask.to_bytes(), part].concat())
+}
+
+/// Says something to a supervisor and returns what it answers.
+pub(crate) fn converse(dir: &Path, message: &[u8]) -> io::Result<Answer> {
+    let mut stream = client::connect(dir)?;
+    let patience = Duration::from_millis(limits::SEND_WAIT_MS + ANSWER_EXTRA_MS);
+    stream.set_read_timeout(Some(patience))?;
+    stream.write_all(message)?;
     let mut line = Vec::new();
     BufReader::new(stream).read_until(b'\n', &mut line)?;
     if line.pop() != Some(b'\n') {

@@ -23,6 +23,20 @@ pub(crate) struct CancelAsked {
     pub(crate) by: Option<String>,
 }
 
+/// What was asked on a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A stop, which was answered already.
+    Cancel(CancelAsked),
+    /// Words for an agent run; whoever asks waits for `reply`.
+    Words {
+        /// The connection.
+        from: u64,
+        /// An answer or an input.
+        ask: Ask,
+    },
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Role {
     /// It has not asked yet.
@@ -31,6 +45,8 @@ enum Role {
     Subscriber { output: bool },
     /// It waits until the tree is gone.
     Cancels,
+    /// It waits to be told what came of its words.
+    Waits,
     /// It sends input: bytes still to come, bytes that stdin took.
     Sends {
         missing: usize,
@@ -41,6 +57,7 @@ enum Role {
 }
 
 struct Connection {
+    number: u64,
     stream: UnixStream,
     role: Role,
     input: Vec<u8>,
@@ -51,6 +68,8 @@ struct Connection {
 pub(crate) struct Connections {
     listener: UnixListener,
     open: Vec<Connection>,
+    /// How many came so far.
+    numbers: u64,
     stdin: Option<OwnedFd>,
     had_stdin: bool,
     has_ended: bool,
@@ -67,6 +86,7 @@ impl Connections {
         Ok(Self {
             listener,
             open: Vec::new(),
+            numbers: 0,
             stdin: None,
             had_stdin: false,
             has_ended: false,
@@ -92,7 +112,7 @@ impl Connections {
     pub(crate) fn next_due(&self) -> Option<u64> {
         let due = self.open.iter().filter_map(|one| match one.role {
             Role::Sends { give_up_at, .. } => Some(give_up_at),
-            Role::New | Role::Subscriber { .. } | Role::Cancels => None,
+            Role::New | Role::Subscriber { .. } | Role::Cancels | Role::Waits => None,
         });
         due.min()
     }
@@ -104,12 +124,38 @@ impl Connections {
             .any(|one| one.role == Role::Subscriber { output: true })
     }
 
-    /// Takes new connections and all that came on the old ones; returns the cancels asked for.
-    pub(crate) fn serve(&mut self, now: u64) -> Vec<CancelAsked> {
+    /// Serves as `serve` does while there is nobody yet who could hear words; returns the cancels.
+    pub(crate) fn serve_cancels(&mut self, now: u64) -> Vec<CancelAsked> {
+        let mut cancels = Vec::new();
+        for asked in self.serve(now) {
+            match asked {
+                Asked::Cancel(cancel) => cancels.push(cancel),
+                Asked::Words { from, .. } => {
+                    let message = "the run has not begun".to_owned();
+                    self.reply(from, &Answer::error("not_begun", message));
+                }
+            }
+        }
+        cancels
+    }
+
+    /// Tells who asked on a connection what came of it, and closes it.
+    pub(crate) fn reply(&mut self, to: u64, answer: &Answer) {
+        if let Some(connection) = self.open.iter_mut().find(|one| one.number == to) {
+            connection.answer(answer);
+            connection.is_closed = true;
+        }
+        self.sweep();
+    }
+
+    /// Takes new connections and all that came on the old ones; returns what was asked for.
+    pub(crate) fn serve(&mut self, now: u64) -> Vec<Asked> {
         while let Ok((stream, _)) = self.listener.accept() {
             let is_full = self.open.len() >= limits::CONNECTIONS_MAX;
             if !is_full && stream.set_nonblocking(true).is_ok() {
+                self.numbers += 1;
                 self.open.push(Connection {
+                    number: self.numbers,
                     stream,
                     role: Role::New,
                     input: Vec::new(),
@@ -117,14 +163,14 @@ impl Connections {
                 });
             }
         }
-        let mut cancels = Vec::new();
+        let mut asked = Vec::new();
         let listens = |one: &Connection| matches!(one.role, Role::Subscriber { .. });
         let mut listeners = self.open.iter().filter(|one| listens(one)).count();
         for connection in &mut self.open {
             let was_new = connection.role == Role::New;
             connection.read();
             let has_room = listeners < limits::SUBSCRIBERS_MAX;
-            connection.take_asks(now, (self.had_stdin, has_room), &mut cancels);
+            connection.take_asks(now, (self.had_stdin, has_room), &mut asked);
             // Who comes after the end was told would wait for it as long as leftovers live.
             let listens = listens(connection);
             listeners += usize::from(was_new && listens);
@@ -135,7 +181,7 @@ impl Connections {
             connection.is_closed |= connection.is_over_full();
         }
         self.sweep();
-        cancels
+        asked
     }
 
     /// Sends a hint to every subscriber that wants it.
@@ -144,7 +190,11 @@ impl Connections {
         for connection in &mut self.open {
             match connection.role {
                 Role::Subscriber { output } if output || !is_output => connection.send_hint(hint),
-                Role::Subscriber { .. } | Role::New | Role::Cancels | Role::Sends { .. } => {}
+                Role::Subscriber { .. }
+                | Role::New
+                | Role::Cancels
+                | Role::Waits
+                | Role::Sends { .. } => {}
             }
         }
         self.sweep();
@@ -187,7 +237,7 @@ impl Connection {
     /// Reads what came, at most one message's worth.
     fn read(&mut self) {
         let mut buffer = [0; limits::CONTROL_LINE_BYTES_MAX];
-        while self.input.len() < limits::SEND_BYTES_MAX + limits::CONTROL_LINE_BYTES_MAX {
+        while self.input.len() < limits::CONTROL_TEXT_BYTES_MAX + limits::CONTROL_LINE_BYTES_MAX {
             match platform::file::read(&self.stream, &mut buffer) {
                 Ok(0) => {
                     self.is_closed = true;
@@ -205,12 +255,7 @@ impl Connection {
     /// Acts on each whole message; a closed connection's last words still count.
     ///
     /// A subscriber for whom there is no room is closed without an answer.
-    fn take_asks(
-        &mut self,
-        now: u64,
-        (had_stdin, has_room): (bool, bool),
-        cancels: &mut Vec<CancelAsked>,
-    ) {
+    fn take_asks(&mut self, now: u64, (had_stdin, has_room): (bool, bool), asked: &mut Vec<Asked>) {
         while self.role == Role::New {
             let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else {
                 return;
@@ -224,11 +269,16 @@ impl Connection {
                 }) => {
                     self.answer(&Answer::ok());
                     self.role = Role::Cancels;
-                    cancels.push(CancelAsked {
+                    asked.push(Asked::Cancel(CancelAsked {
                         cause,
                         grace_ms,
                         by,
-                    });
+                    }));
+                }
+                Ok(ask @ (Ask::Answer { .. } | Ask::Input { .. })) => {
+                    self.role = Role::Waits;
+                    let from = self.number;
+                    asked.push(Asked::Words { from, ask });
                 }
                 Ok(Ask::Subscribe { .. }) if !has_room => {
                     self.role = Role::Cancels;
@@ -336,8 +386,8 @@ impl Connection {
     /// Whether a client has sent more than any message has.
     fn is_over_full(&self) -> bool {
         match self.role {
-            Role::New => self.input.len() >= limits::CONTROL_LINE_BYTES_MAX,
-            Role::Subscriber { .. } | Role::Cancels => !self.input.is_empty(),
+            Role::New => self.input.len() >= limits::CONTROL_TEXT_BYTES_MAX,
+            Role::Subscriber { .. } | Role::Cancels | Role::Waits => !self.input.is_empty(),
             Role::Sends { missing, .. } => self.input.len() > missing,
         }
     }

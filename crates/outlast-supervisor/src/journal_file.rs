@@ -11,6 +11,8 @@ pub(crate) struct JournalFile {
     file: File,
     next_seq: Seq,
     bytes: u64,
+    /// Up to here room is kept on the disk.
+    reserved: u64,
     is_synced: bool,
 }
 
@@ -27,6 +29,7 @@ impl JournalFile {
             file,
             next_seq: Seq(0),
             bytes: 0,
+            reserved: limits::JOURNAL_RESERVE_BYTES,
             is_synced: true,
         })
     }
@@ -40,6 +43,7 @@ impl JournalFile {
                 .write_all(bytes.get(..bytes.len() / 2).unwrap_or_default())?;
             fault::point(&format!("torn_{}", line.kind));
         }
+        self.keep_room(fact, bytes.len() as u64)?;
         if let Err(error) = self.file.write_all(&bytes) {
             // A full disk may have taken a part; the next line must not continue it.
             self.file.set_len(self.bytes).ok();
@@ -50,6 +54,25 @@ impl JournalFile {
             self.next_seq = Seq(self.next_seq.0 + 1);
         }
         self.is_synced = false;
+        Ok(())
+    }
+
+    /// Keeps room for the end behind what a worker tells, of which there is no bound that a disk
+    /// would know. Without that room it is not written.
+    fn keep_room(&mut self, fact: &Fact, length: u64) -> io::Result<()> {
+        if !matches!(fact, Fact::Told(_) | Fact::CallClaimed(_)) {
+            return Ok(());
+        }
+        let needed = self.bytes + length + limits::JOURNAL_RESERVE_BYTES;
+        if needed <= self.reserved {
+            return Ok(());
+        }
+        let most = needed + limits::JOURNAL_RESERVE_BYTES;
+        match platform::file::reserve(&self.file, most) {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => return Err(error),
+            // A file system that cannot reserve gives no such promise.
+            Ok(()) | Err(_) => self.reserved = most,
+        }
         Ok(())
     }
 

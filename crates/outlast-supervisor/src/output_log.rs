@@ -158,6 +158,14 @@ impl OutputLog {
         self.file.read_exact_at(part, from).map_or(0, |()| length)
     }
 
+    /// Reads up to the first `buffer.len()` bytes, which a cap never takes.
+    pub(crate) fn head(&self, buffer: &mut [u8]) -> usize {
+        let length = (buffer.len() as u64).min(self.bytes);
+        let length = usize::try_from(length).unwrap_or(0);
+        let part = buffer.get_mut(..length).unwrap_or_default();
+        self.file.read_exact_at(part, 0).map_or(0, |()| length)
+    }
+
     fn trim(&mut self, slack: u64) {
         let kept = self.bytes - self.gap.map_or(0, Gap::bytes);
         if !self.can_punch || kept <= self.bytes_max + slack {

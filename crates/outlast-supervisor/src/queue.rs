@@ -169,7 +169,7 @@ impl Waiting<'_> {
                 return Ok(Some(self.stopped(StopCause::Host, None)));
             }
         }
-        if let Some(asked) = self.owned.connections.serve(now).into_iter().next() {
+        if let Some(asked) = self.owned.connections.serve_cancels(now).into_iter().next() {
             return Ok(Some(self.stopped(asked.cause, asked.by)));
         }
         if is_ready(self.deadline.as_ref())? {

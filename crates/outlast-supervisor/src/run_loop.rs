@@ -6,9 +6,11 @@
 
 mod contained;
 mod end;
+mod words;
 mod worker;
 
 use crate::command::{self, Command};
+use crate::connections::Asked;
 use crate::contain::Contained;
 use crate::lifecycle::{Action, Input, Lifecycle};
 use crate::output_log::OutputLog;
@@ -166,8 +168,16 @@ impl RunLoop {
         self.reap()?;
         self.hear_descriptors()?;
         for asked in self.owned.connections.serve(now) {
-            let grace_ms = asked.grace_ms.unwrap_or(self.owned.spec.grace_ms);
-            self.stop(asked.cause, grace_ms.min(limits::GRACE_MS_MAX), asked.by)?;
+            match asked {
+                Asked::Cancel(asked) => {
+                    let grace_ms = asked.grace_ms.unwrap_or(self.owned.spec.grace_ms);
+                    self.stop(asked.cause, grace_ms.min(limits::GRACE_MS_MAX), asked.by)?;
+                }
+                Asked::Words { from, ask } => {
+                    let answer = self.take_words(ask);
+                    self.owned.connections.reply(from, &answer);
+                }
+            }
         }
         self.hear_worker()?;
         self.hear_timers(now)?;

@@ -4,17 +4,17 @@ use crate::lifecycle::Outcome;
 use crate::output_log::OutputLog;
 use crate::supervise::Owned;
 use outlast_journal::mask::Masker;
-use outlast_journal::{StopCause, limits, names, text};
+use outlast_journal::{Kind, StopCause, limits, names, text};
 use std::fs;
 
-/// Bytes of output in which the last line is looked for.
-const TAIL_BYTES: usize = 4_096;
+/// Bytes of output in which the line is looked for.
+const PART_BYTES: usize = 4_096;
 
-/// Returns the summary: the last line of output for a run that ended by itself, else the cause.
+/// Returns the summary: a line of output for a run that ended by itself, else the cause.
 pub(crate) fn of(outcome: &Outcome, output: &OutputLog, owned: &Owned, elapsed_ms: u64) -> String {
     let by = outcome.ended_by;
     if by == "self" || by == "unknown" {
-        return last_line(output, owned).unwrap_or_else(|| verdict(outcome));
+        return telling_line(output, owned).unwrap_or_else(|| verdict(outcome));
     }
     if by == StopCause::Timeout.ended_by() {
         let ms = owned.spec.timeout_ms.unwrap_or(elapsed_ms);
@@ -51,18 +51,35 @@ fn verdict(outcome: &Outcome) -> String {
     }
 }
 
-fn last_line(output: &OutputLog, owned: &Owned) -> Option<String> {
-    let mut buffer = [0; TAIL_BYTES];
-    let read = output.tail(&mut buffer);
-    let tail = buffer.get(..read).unwrap_or_default();
+/// Returns the line of output that stands for all of it: the last, of an agent the first of its
+/// final message, which is all that its program prints.
+fn telling_line(output: &OutputLog, owned: &Owned) -> Option<String> {
+    let is_agent = owned.spec.kind == Kind::Agent;
+    let mut buffer = [0; PART_BYTES];
+    let read = if is_agent {
+        output.head(&mut buffer)
+    } else {
+        output.tail(&mut buffer)
+    };
+    let part = buffer.get(..read).unwrap_or_default();
+    let line = if is_agent {
+        text::first_line
+    } else {
+        text::last_line
+    };
     if owned.spec.secrets.is_empty() {
-        return text::last_line(tail);
+        return line(part);
     }
-    // A secret may begin before the tail; only what follows a line's end is whole.
-    if read == TAIL_BYTES && !tail.contains(&b'\n') {
-        return None;
-    }
-    text::last_line(&masker(owned)?.mask(tail))
+    // A secret may lie on the edge of the part: a line there is not shown, be it that the
+    // edge is the beginning of what was read, where the last line is looked for.
+    let last_end = part.iter().rposition(|byte| *byte == b'\n');
+    let whole = match last_end {
+        _ if read < PART_BYTES => part,
+        None => return None,
+        Some(end) if is_agent => part.get(..end).unwrap_or_default(),
+        Some(_) => part,
+    };
+    line(&masker(owned)?.mask(whole))
 }
 
 /// Returns what masks the run's secrets; without the store's key nothing could be, and nothing

@@ -60,6 +60,7 @@ impl Asked {
             turns_max: self.turns_max.or(agent.turns_max),
             is_local: self.is_local,
             asks: self.asks,
+            ask_ms: None,
             schema: self.schema,
             model,
             tokens_max: agent.tokens_max,
@@ -74,8 +75,8 @@ impl Asked {
 /// # Errors
 ///
 /// Fails when they cannot.
-pub(crate) fn check_schema(_schema: &Value) -> Result<(), Failure> {
-    Ok(())
+pub(crate) fn check_schema(schema: &Value) -> Result<(), Failure> {
+    outlast_agent::check_schema(schema).map_err(|error| Failure::new(&error, exit::USAGE))
 }
 
 /// Returns the command of a request whose model is not chosen yet.
@@ -92,12 +93,7 @@ pub(crate) fn choose(asked: Option<&str>, config: &Config) -> Result<ModelChoice
     let chosen = models::choose(asked, configured, &|name| env::var(name).ok());
     let chosen = runtime.block_on(chosen);
     let chosen = chosen.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
-    Ok(ModelChoice {
-        provider: chosen.provider.word().to_owned(),
-        name: chosen.name,
-        base_url: chosen.base_url,
-        why: chosen.why,
-    })
+    Ok(chosen.to_spec())
 }
 
 fn no_runtime(error: &io::Error) -> Failure {

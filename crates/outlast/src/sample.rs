@@ -65,6 +65,7 @@ pub(crate) fn running() -> Record {
         shell: None,
         cancelling: false,
         queue_position: None,
+        needs_approval: None,
         survives: Some(Survives {
             host_exit: true,
             terminal: true,

@@ -187,6 +187,3 @@ impl HandAnswer {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -175,6 +175,3 @@ fn lines_of(text: &str, places: &[usize]) -> String {
     };
     format!("{}{more}", numbers.join(", "))
 }
-
-#[cfg(test)]
-mod tests;

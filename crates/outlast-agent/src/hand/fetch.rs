@@ -117,6 +117,3 @@ fn failed(error: &reqwest::Error) -> Refused {
     }
     Refused::new("http_failed", why)
 }
-
-#[cfg(test)]
-mod tests;

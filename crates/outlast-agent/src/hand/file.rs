@@ -23,12 +23,12 @@ pub(super) struct Current {
 pub(super) fn write(
     workspace: &Workspace,
     path: &str,
-    content: &[u8],
+    content: &str,
     before: Option<&str>,
 ) -> Result<HandAnswer, Refused> {
     let target = Target::find(workspace, path)?;
     let current = target.current(workspace)?;
-    let after = hash_of(content);
+    let after = hash_of(content.as_bytes());
     let now = current.as_ref().map(|current| hash_of(&current.bytes));
     let wrote = Wrote {
         path: path.to_owned(),
@@ -46,8 +46,8 @@ pub(super) fn write(
         (now, Some(before)) if now != Some(before) => return Err(changed(path)),
         (_, _) => {}
     }
-    target.replace(workspace, content, current.as_ref())?;
-    let count = content.iter().filter(|byte| **byte == b'\n').count();
+    target.replace(workspace, content.as_bytes(), current.as_ref())?;
+    let count = content.lines().count();
     let word = if current.is_some() {
         "replaced"
     } else {
@@ -75,8 +75,8 @@ pub(super) fn changed(path: &str) -> Refused {
 }
 
 /// Opens the directory of the hand.
-pub(super) fn here(store: Option<&str>) -> Result<Workspace, Refused> {
-    Workspace::open(Path::new("."), store.map(Path::new)).map_err(|error| {
+pub(super) fn open(root: &Path, store: Option<&str>) -> Result<Workspace, Refused> {
+    Workspace::open(root, store.map(Path::new)).map_err(|error| {
         let why = format!("the directory of the run cannot be opened: {error}");
         Refused::new("workspace_gone", why)
     })
@@ -171,18 +171,18 @@ impl Target {
 
     fn not_written(&self, error: &std::io::Error) -> Refused {
         let named = &self.named;
-        match error.kind() {
-            ErrorKind::PermissionDenied
-            | ErrorKind::ReadOnlyFilesystem
-            | ErrorKind::ResourceBusy => {
-                let why = format!(
-                    "`{named}` may not be written in this run ({error}); it is protected, or \
-                     belongs to another user"
-                );
-                Refused::new("not_writable", why)
-            }
-            _ => Refused::new("not_written", format!("`{named}` was not written: {error}")),
+        let is_forbidden = matches!(
+            error.kind(),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem | ErrorKind::ResourceBusy
+        );
+        if !is_forbidden {
+            return Refused::new("not_written", format!("`{named}` was not written: {error}"));
         }
+        let why = format!(
+            "`{named}` may not be written in this run ({error}); it is protected, or belongs to \
+             another user"
+        );
+        Refused::new("not_writable", why)
     }
 }
 
@@ -215,6 +215,3 @@ fn keep(file: &cap_std::fs::File, old: &Metadata) -> std::io::Result<()> {
     let mode = old.permissions().mode() & 0o7777;
     file.set_permissions(cap_std::fs::Permissions::from_mode(mode))
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,16 +13,28 @@ const CUT: &str = "it was cut by the limit of the output's length";
 /// could not read. The turn is worth nothing.
 const MALFORMED: &str = "MALFORMED_FUNCTION_CALL";
 
-/// Returns the turn, `None` where the answer came to no end of its own.
+/// Why an answer that ended is no turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoTurn {
+    /// It came to no end of its own.
+    NoEnd,
+    /// The provider could not read the call that the model wrote.
+    MalformedCall,
+}
+
+/// Returns the turn.
+///
+/// # Errors
+/// Says why the answer is none.
 pub(super) fn turn(
     choice: &Choice,
     request: &TurnRequest<'_>,
     end: StreamEnd,
     seen: Seen,
-) -> Option<Turn> {
-    let stop = end.captured_stop_reason?;
+) -> Result<Turn, NoTurn> {
+    let stop = end.captured_stop_reason.ok_or(NoTurn::NoEnd)?;
     if stop.raw() == MALFORMED {
-        return None;
+        return Err(NoTurn::MalformedCall);
     }
     let is_cut = stop.is_max_tokens() && !seen.is_filtered;
     let mut parts = end.captured_content.unwrap_or_default().into_parts();
@@ -36,7 +48,7 @@ pub(super) fn turn(
     parts.retain(|part| part.as_text().is_none_or(|text| !text.is_empty()));
     let calls = calls(request, &mut parts, is_cut);
     let texts = parts.iter().filter_map(ContentPart::as_text);
-    Some(Turn {
+    Ok(Turn {
         text: texts.collect(),
         stop: stop_reason(&stop, &seen, !calls.is_empty()),
         calls,

@@ -179,8 +179,12 @@ fn messages(provider: Provider, messages: &[Message]) -> Vec<ChatMessage> {
             } => {
                 let parts = opaque::parts(provider, opaque)
                     .unwrap_or_else(|| opaque::neutral_parts(text, calls));
-                // A message without any content is refused by most providers.
-                if !parts.is_empty() {
+                // A message without content, or of reasoning alone, is refused by most
+                // providers.
+                if parts
+                    .iter()
+                    .any(|part| part.is_text() || part.is_tool_call())
+                {
                     made.push(ChatMessage::assistant(MessageContent::from_parts(parts)));
                 }
             }

@@ -98,7 +98,9 @@ async fn found_model(places: &Places) -> Result<Choice, ChooseError> {
         let is_there = match provider {
             Provider::Compatible => is_own,
             Provider::OpenAi => !is_own && places.key(provider).is_some(),
-            _ => places.key(provider).is_some(),
+            Provider::Anthropic | Provider::Gemini | Provider::Ollama | Provider::LlamaCpp => {
+                places.key(provider).is_some()
+            }
         };
         if is_there {
             let why = if provider == Provider::Compatible {
@@ -164,11 +166,10 @@ async fn check(mut choice: Choice, places: &Places) -> Result<Choice, ChooseErro
     let bound = Duration::from_millis(limits::MODEL_LIST_MS);
     let listed = match list(&client, choice.provider, &place, key, bound).await {
         Listing::Whole(listed) => Some(listed),
-        Listing::Unknown => None,
         Listing::Unreachable(source) if web::is_local(&place) => {
             return Err(ChooseError::NoServer { place, source });
         }
-        Listing::Unreachable(_) => None,
+        Listing::Unreachable(_) | Listing::Unknown => None,
     };
     if choice.name.is_empty() {
         choice.name = take(choice.provider, listed.as_deref(), &place)?;

@@ -64,6 +64,16 @@ pub enum ModelError {
         /// What the provider said.
         said: String,
     },
+    /// No request can be made of the address, the key or the name.
+    #[error("no request to model `{model}` at `{place}` can be made: {what}")]
+    Unsent {
+        /// The model.
+        model: String,
+        /// The address.
+        place: String,
+        /// What is wrong.
+        what: String,
+    },
     /// The provider does not let the model see the conversation.
     #[error("the provider of model `{model}` blocks the conversation: `{said}`")]
     Blocked {
@@ -151,6 +161,7 @@ impl Advice for ModelError {
             Self::NotFound { .. } => "model_not_found",
             Self::TooLong { .. } => "model_window_full",
             Self::Invalid { .. } => "model_request_invalid",
+            Self::Unsent { .. } => "model_request_unsent",
             Self::Blocked { .. } => "model_blocked",
             Self::NotAModel { .. } => "not_a_model",
             Self::Unavailable { fault, .. } => fault.code(),
@@ -165,6 +176,7 @@ impl Advice for ModelError {
             Self::NotFound { .. } => "choose a model that the provider has".into(),
             Self::TooLong { .. } => "give a shorter task, or choose a model that holds more".into(),
             Self::Invalid { .. } => "choose another model; this one may not know tools".into(),
+            Self::Unsent { .. } => "correct the address and the key".into(),
             Self::Blocked { .. } => "word the task in another way, or choose another model".into(),
             Self::NotAModel { .. } => "correct the address; most end with `/v1`".into(),
             Self::Unavailable { fault, .. } => match fault {

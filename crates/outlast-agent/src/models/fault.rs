@@ -40,9 +40,10 @@ impl Judge<'_> {
     /// Judges an error of the client library.
     pub(super) fn error(&self, error: &Error, seen: &Seen) -> Failure {
         // What came over HTTP stands inside of the error of the stream.
-        let inner = match error {
-            Error::WebStream { error, .. } => Some(error),
-            _ => None,
+        let inner = if let Error::WebStream { error, .. } = error {
+            Some(error)
+        } else {
+            None
         };
         let http = inner.and_then(|inner| inner.downcast_ref::<Error>());
         if let Some(Error::HttpError {
@@ -60,18 +61,39 @@ impl Judge<'_> {
         if let Some(web) = inner.and_then(|inner| inner.downcast_ref::<reqwest::Error>()) {
             return self.connection(web);
         }
-        match error {
-            Error::ChatResponse { body, .. } => self.told(seen.failure.as_ref().unwrap_or(body)),
-            _ => match &seen.failure {
-                Some(body) => self.told(body),
-                None => self.again(Fault::Unreadable, &chain(error)),
-            },
+        let told = if let Error::ChatResponse { body, .. } = error {
+            Some(body)
+        } else {
+            None
+        };
+        match seen.failure.as_ref().or(told) {
+            Some(body) => self.told(body),
+            None => self.again(Fault::Unreadable, &chain(error)),
         }
+    }
+
+    /// Judges a request that could not even be sent.
+    pub(super) fn unsent(&self, error: &dyn std::error::Error) -> Failure {
+        Failure::Final(ModelError::Unsent {
+            model: self.choice.name.clone(),
+            place: self.choice.place(),
+            what: self.said(&error.to_string()),
+        })
     }
 
     /// Judges an answer that ended without an end.
     pub(super) fn cut(&self) -> Failure {
         self.again(Fault::Cut, "the answer ended without an end")
+    }
+
+    /// Judges a call that the provider could not read.
+    pub(super) fn malformed_call(&self) -> Failure {
+        self.again(Fault::Unreadable, "the model wrote a call that is none")
+    }
+
+    /// Judges an answer that is longer than any should be.
+    pub(super) fn endless(&self) -> Failure {
+        self.again(Fault::Unreadable, "the answer is longer than any should be")
     }
 
     /// Judges an answer that takes longer than any should.
@@ -95,6 +117,7 @@ impl Judge<'_> {
         let said = match words(&document) {
             Some(words) => self.said(&words),
             None if is_page => "a web page".to_owned(),
+            None if body.trim().is_empty() => format!("status {status}"),
             None => self.said(body.trim()),
         };
         let again = |fault: Fault| Failure::Again {
@@ -108,10 +131,10 @@ impl Judge<'_> {
             _ if is_out_of_credit(status, &document, &said) => {
                 Failure::Final(ModelError::Quota { model, place, said })
             }
-            408 | 409 => again(Fault::Stalled),
+            408 => again(Fault::Stalled),
             429 => again(Fault::RateLimited),
             503 | 529 => again(Fault::Overloaded),
-            500..=599 => again(Fault::ServerFailed),
+            409 | 425 | 500..=599 => again(Fault::ServerFailed),
             _ if is_page || status < 400 => self.no_model(format!(
                 "it answers with a {} (status {status})",
                 if is_page { "web page" } else { "redirect" }
@@ -160,6 +183,9 @@ impl Judge<'_> {
                 "its certificate is not valid: {}",
                 self.said(&words)
             ));
+        }
+        if error.is_builder() {
+            return self.unsent(error);
         }
         if error.is_timeout() {
             self.again(Fault::Stalled, &words)
@@ -261,7 +287,7 @@ fn named_pause(document: &Value) -> Option<Duration> {
 }
 
 fn is_out_of_credit(status: u16, document: &Value, said: &str) -> bool {
-    let error = &document["error"];
+    let error = document.get("error").unwrap_or(document);
     let has_word = error["code"] == "insufficient_quota" || error["type"] == "insufficient_quota";
     status == 402
         || (status == 429 && has_word)
@@ -285,6 +311,7 @@ fn is_too_long(said: &str) -> bool {
         "prompt is too long",
         "context length",
         "context window",
+        "context limit",
         "context size",
     ]
     .iter()

@@ -16,7 +16,7 @@ pub struct Patience {
     pub answer: Duration,
     /// Attempts at one turn.
     pub attempts_max: u32,
-    /// Time from the first attempt to the beginning of the last.
+    /// Time from the first failure to the beginning of the last attempt.
     pub total: Duration,
     /// The first pause; each further one is twice as long.
     pub pause: Duration,
@@ -40,7 +40,7 @@ impl Default for Patience {
 
 impl Patience {
     /// Returns how long to wait after the failure of attempt number `attempt`, `None` to
-    /// give up.
+    /// give up. `failing` is the time since the first failure.
     ///
     /// `after` is what the provider asks for; it is kept to, or it is given up. `chance`
     /// spreads a pause of our own between its half and its whole, so that those who were
@@ -48,7 +48,7 @@ impl Patience {
     pub(super) fn wait(
         &self,
         attempt: u32,
-        elapsed: Duration,
+        failing: Duration,
         after: Option<Duration>,
         chance: u32,
     ) -> Option<Duration> {
@@ -60,7 +60,7 @@ impl Patience {
         let half = own / 2;
         let spread = half + half.mul_f64(f64::from(chance) / f64::from(u32::MAX));
         let wait = after.map_or(spread, |after| after.max(spread));
-        (elapsed.saturating_add(wait) <= self.total).then_some(wait)
+        (failing.saturating_add(wait) <= self.total).then_some(wait)
     }
 }
 

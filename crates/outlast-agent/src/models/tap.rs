@@ -2,6 +2,7 @@
 //! the model's name, and how an answer was refused.
 
 use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
+use outlast_journal::limits;
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 
@@ -18,6 +19,8 @@ const NAMES: [&str; 4] = [
 pub(super) struct Seen {
     /// How many events had data.
     pub(super) events: u64,
+    /// How many bytes they had.
+    bytes: usize,
     /// The model, as the provider names it.
     pub(super) model: Option<String>,
     /// Why the provider did not let the model see the conversation.
@@ -46,6 +49,12 @@ impl Tap {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
+
+    /// Returns whether more came than any answer has.
+    pub(super) fn is_too_long(&self) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.bytes > limits::MODEL_ANSWER_BYTES_MAX
+    }
 }
 
 impl ChatFrameSink for Tap {
@@ -61,6 +70,7 @@ impl ChatFrameSink for Tap {
 impl Seen {
     fn note(&mut self, data: &str) {
         self.events = self.events.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(data.len());
         // A look into each event costs as much as the library's own: only where a word
         // says that something is there.
         let has = |word: &str| data.contains(word);

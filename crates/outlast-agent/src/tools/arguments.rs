@@ -5,7 +5,6 @@
 //! absent.
 
 use serde_json::{Map, Value};
-use std::fmt::Write;
 
 /// Arguments that keep their tool's schema.
 #[derive(Clone, Debug)]
@@ -146,15 +145,13 @@ fn check_members(members: &Map<String, Value>, schema: &Value, place: &str) -> R
 }
 
 fn list(names: impl Iterator<Item = impl AsRef<str>>) -> String {
-    let mut text = String::new();
-    for name in names {
-        let comma = if text.is_empty() { "" } else { ", " };
-        write!(text, "{comma}`{}`", name.as_ref()).ok();
-    }
-    if text.is_empty() {
+    let mut names: Vec<String> = names.map(|name| format!("`{}`", name.as_ref())).collect();
+    // The order of members depends on how the reader of JSON was built.
+    names.sort_unstable();
+    if names.is_empty() {
         "none".to_owned()
     } else {
-        text
+        names.join(", ")
     }
 }
 

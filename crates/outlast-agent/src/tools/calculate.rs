@@ -63,10 +63,7 @@ fn evaluate(expression: &str) -> Result<Number, String> {
         ));
     }
     let mut parser = Parser {
-        letters: expression
-            .chars()
-            .filter(|letter| !letter.is_whitespace())
-            .collect(),
+        letters: expression.chars().collect(),
         at: 0,
         depth: 0,
     };
@@ -84,7 +81,15 @@ struct Parser {
 }
 
 impl Parser {
-    fn peek(&self) -> Option<char> {
+    /// Returns the next letter that is no blank, and goes there.
+    fn peek(&mut self) -> Option<char> {
+        while self.here().is_some_and(char::is_whitespace) {
+            self.at += 1;
+        }
+        self.here()
+    }
+
+    fn here(&self) -> Option<char> {
         self.letters.get(self.at).copied()
     }
 
@@ -174,7 +179,7 @@ impl Parser {
 
     fn word(&mut self, fits: impl Fn(char, char) -> bool) -> String {
         let mut word = String::new();
-        while let Some(letter) = self.peek() {
+        while let Some(letter) = self.here() {
             let before = word.chars().next_back().unwrap_or(' ');
             if !fits(before, letter) {
                 break;

@@ -66,6 +66,3 @@ pub(super) fn read(around: &Surroundings, arguments: &Arguments) -> Result<Outco
     let brief = format!("call_output {call}: bytes {from}–{next} of {total}");
     Ok(Outcome::done(text, &brief))
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,7 @@ use super::walk::Walk;
 use super::workspace::Workspace;
 use super::{Outcome, Refusal};
 use outlast_journal::limits::{
-    CALL_SHOWN_BYTES, GREP_FILE_BYTES_MAX, GREP_LINES_MAX, SHOWN_LINE_BYTES, TOOL_CONTEXT_LINES_MAX,
+    CALL_SHOWN_BYTES, GREP_FILE_BYTES_MAX, GREP_LINE_BYTES, GREP_LINES_MAX, TOOL_CONTEXT_LINES_MAX,
 };
 use outlast_journal::text::char_floor;
 use regex::bytes::{Regex, RegexBuilder};
@@ -81,7 +81,8 @@ pub(super) fn grep(workspace: &Workspace, arguments: &Arguments) -> Result<Outco
 
 fn expression(pattern: &str, ignores_case: bool) -> Result<Regex, Refusal> {
     let mut builder = RegexBuilder::new(pattern);
-    builder.case_insensitive(ignores_case).multi_line(true);
+    builder.case_insensitive(ignores_case);
+    builder.multi_line(true).crlf(true);
     builder
         .size_limit(COMPILED_BYTES_MAX)
         .build()
@@ -148,29 +149,34 @@ impl Found {
             }
             let to = (hit + self.context + 1).min(lines.len());
             for at in from..to {
-                self.line(
-                    at,
-                    lines.get(at).copied().unwrap_or_default(),
-                    hits.binary_search(&at).is_ok(),
-                );
+                let is_match = hits.binary_search(&at).is_ok();
+                let line = lines.get(at).copied().unwrap_or_default();
+                self.line(at, line, is_match.then_some(regex));
             }
             next = to.max(next);
         }
         ControlFlow::Continue(())
     }
 
-    fn line(&mut self, at: usize, line: &[u8], is_match: bool) {
-        let end = char_floor(line, SHOWN_LINE_BYTES);
-        let kept = line.get(..end).unwrap_or(line);
-        let sign = if is_match { ':' } else { '-' };
-        let more = if end < line.len() {
-            "…[the line goes on]"
-        } else {
-            ""
-        };
-        let text = String::from_utf8_lossy(kept);
-        writeln!(self.text, "{:>6}{sign} {text}{more}", at + 1).ok();
+    fn line(&mut self, at: usize, line: &[u8], regex: Option<&Regex>) {
+        let found = regex.and_then(|regex| regex.find(line));
+        let sign = if found.is_some() { ':' } else { '-' };
+        let text = around(line, found.map_or(0, |found| found.start()));
+        writeln!(self.text, "{:>6}{sign} {text}", at + 1).ok();
     }
+}
+
+/// Returns a line as it is shown: of a long one what is around byte `at`.
+fn around(line: &[u8], at: usize) -> String {
+    if line.len() <= GREP_LINE_BYTES {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    let from = char_floor(line, at.saturating_sub(GREP_LINE_BYTES / 4));
+    let to = char_floor(line, from + GREP_LINE_BYTES);
+    let kept = line.get(from..to).unwrap_or_default();
+    let before = if from > 0 { "…" } else { "" };
+    let after = if to < line.len() { "…" } else { "" };
+    format!("{before}{}{after}", String::from_utf8_lossy(kept))
 }
 
 /// Returns the lines without their ends.

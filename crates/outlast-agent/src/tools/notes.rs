@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::{Outcome, Refusal, Surroundings};
-use outlast_journal::limits::NOTE_CHARS_MAX;
+use outlast_journal::limits::{NOTE_CHARS_MAX, NOTES_PROMPT_BYTES};
 use outlast_lib::{Advice, Note, NoteError, Noted};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -35,7 +35,7 @@ pub(super) fn remember(around: &Surroundings, arguments: &Arguments) -> Result<O
     let noted = around
         .store
         .note(&around.project, text, &around.run)
-        .map_err(refused)?;
+        .map_err(|error| refused(&error))?;
     let said = match noted {
         Noted::New => "kept",
         Noted::Known => "this was noted before",
@@ -51,7 +51,7 @@ pub(super) fn recall(around: &Surroundings, arguments: &Arguments) -> Result<Out
     let notes = around
         .store
         .notes(&around.project, query)
-        .map_err(refused)?;
+        .map_err(|error| refused(&error))?;
     let count = notes.len();
     let text = if notes.is_empty() {
         "[no note has any of these words]\n".to_owned()
@@ -62,6 +62,27 @@ pub(super) fn recall(around: &Surroundings, arguments: &Arguments) -> Result<Out
         text,
         &format!("recall {query}: {count} notes"),
     ))
+}
+
+/// Returns the notes that fit a task, as data for the prompt; `None` where there are none.
+///
+/// At most `NOTES_PROMPT_BYTES`. Notes that cannot be read are none: the task does not need them.
+pub(super) fn for_task(around: &Surroundings, task: &str) -> Option<String> {
+    // Short words are in every note and say nothing.
+    let telling: Vec<&str> = task
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| word.chars().nth(3).is_some())
+        .collect();
+    let notes = around.store.notes(&around.project, &telling.join(" "));
+    let text = lines(&notes.ok()?);
+    let mut kept = String::new();
+    for line in text.split_inclusive('\n') {
+        if kept.len() + line.len() > NOTES_PROMPT_BYTES {
+            break;
+        }
+        kept.push_str(line);
+    }
+    (!kept.is_empty()).then_some(kept)
 }
 
 /// Returns notes as lines, each with the run that left it.
@@ -80,7 +101,7 @@ pub(super) fn lines(notes: &[Note]) -> String {
     })
 }
 
-fn refused(error: NoteError) -> Refusal {
+fn refused(error: &NoteError) -> Refusal {
     Refusal {
         code: error.code(),
         why: format!("{error}; {}", error.hint()),

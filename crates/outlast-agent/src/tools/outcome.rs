@@ -137,8 +137,25 @@ pub(super) fn brief_of(name: &str, arguments: &Value) -> String {
         .iter()
         .find_map(|telling| arguments.get(telling).and_then(Value::as_str));
     match about {
+        // What follows the path of an address may be a key.
+        Some(about) if arguments.get("url").is_some() => {
+            one_line(&format!("{name} {}", without_query(about)))
+        }
         Some(about) => one_line(&format!("{name} {}", first_line_label(about, BRIEF_CHARS))),
         None => one_line(name),
+    }
+}
+
+/// Returns an address without its query and without the name and password in it.
+fn without_query(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    match plain.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let host = host.rsplit('@').next().unwrap_or_default();
+            format!("{scheme}://{host}/{path}")
+        }
+        None => plain.to_owned(),
     }
 }
 

@@ -152,7 +152,11 @@ impl Page {
         if !is_wanted || self.is_full {
             return;
         }
-        let end = char_floor(without, SHOWN_LINE_BYTES);
+        let end = if without.len() > SHOWN_LINE_BYTES {
+            char_floor(without, SHOWN_LINE_BYTES)
+        } else {
+            without.len()
+        };
         let kept = without.get(..end).unwrap_or(without);
         let text = String::from_utf8_lossy(kept);
         self.is_lossy |= matches!(text, std::borrow::Cow::Owned(_));

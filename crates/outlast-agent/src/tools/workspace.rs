@@ -157,35 +157,34 @@ pub(crate) fn may_be_written(metadata: &Metadata) -> bool {
 /// Returns the refusal of an error of the file system.
 pub(crate) fn trouble(path: &Path, error: &io::Error) -> Refusal {
     let path = shown(path);
-    let (code, why) = match error.kind() {
-        ErrorKind::NotFound => (
-            "no_such_file",
-            format!("there is no `{path}`; find it with `find_files` or `list_dir`"),
-        ),
-        ErrorKind::NotADirectory => (
-            "no_directory",
-            format!("`{path}` is no directory, or leads through a file"),
-        ),
-        ErrorKind::IsADirectory => ("is_directory", format!("`{path}` is a directory")),
-        ErrorKind::PermissionDenied if is_escape(error) => (
-            "outside_workspace",
-            format!(
-                "`{path}` leads out of the workspace by a link, and links out are not followed"
-            ),
-        ),
-        _ => (
-            "file_unreadable",
-            format!("`{path}` cannot be read: {error}"),
-        ),
-    };
-    Refusal::new(code, why)
+    let kind = error.kind();
+    if kind == ErrorKind::NotFound {
+        let why = format!("there is no `{path}`; find it with `find_files` or `list_dir`");
+        return Refusal::new("no_such_file", why);
+    }
+    if kind == ErrorKind::NotADirectory {
+        let why = format!("`{path}` is no directory, or leads through a file");
+        return Refusal::new("no_directory", why);
+    }
+    if kind == ErrorKind::IsADirectory {
+        return Refusal::new("is_directory", format!("`{path}` is a directory"));
+    }
+    if is_escape(error) {
+        let why = format!(
+            "`{path}` leads out of the workspace by a link, and links out are not followed"
+        );
+        return Refusal::new("outside_workspace", why);
+    }
+    let why = format!("`{path}` cannot be read: {error}");
+    Refusal::new("file_unreadable", why)
 }
 
 /// Returns whether a path was refused because it leads out, not by the file's permissions.
 fn is_escape(error: &io::Error) -> bool {
-    // Errors of the kernel have a number; the one about an escape has none of its own, or EXDEV.
-    error.raw_os_error().is_none()
-        || error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
+    // An error of the kernel has a number; the one about an escape has none, or this one.
+    let number = error.raw_os_error();
+    (error.kind() == ErrorKind::PermissionDenied && number.is_none())
+        || number == Some(rustix::io::Errno::XDEV.raw_os_error())
 }
 
 fn check_regular(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {

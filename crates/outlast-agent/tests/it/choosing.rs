@@ -18,6 +18,9 @@ fn nowhere() -> String {
     listener.local_addr().expect("an address").to_string()
 }
 
+/// What has to be set, and what is then taken and why.
+type Way<'a> = (&'a [(&'static str, String)], Provider, &'a str, &'a str);
+
 impl Environment {
     fn new() -> Self {
         let llama = nowhere();
@@ -85,7 +88,7 @@ async fn the_first_that_is_there_is_taken_in_their_order_and_said() {
     let gemini = serving(&["gemini-2.5-pro"]);
     let ollama = serving(&["qwen3:8b"]);
     let llama = serving(&["local.gguf"]);
-    let ways: [(&[(&'static str, String)], Provider, &str, &str); 5] = [
+    let ways: [Way<'_>; 5] = [
         (
             &[
                 ("ANTHROPIC_API_KEY", "k".to_owned()),

@@ -1,11 +1,15 @@
 //! What fails for a moment is asked again and told; what fails for good is an error that
 //! says what to do. No error shows the key.
 
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use outlast_agent::models::{Choice, Model, ModelError, Patience, Provider, Secret};
 use outlast_journal::error::Advice;
 use outlast_testkit::model::{Gate, Script, Turn};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection};
 use serde_json::json;
 
 use crate::talk::{KEY, Talk, WIRES, impatient};
@@ -27,7 +31,7 @@ fn passing(provider: Provider, held: &Gate) -> Vec<(&'static str, Turn)> {
         ("model_overloaded", refused(503)),
         ("model_overloaded", refused(529)),
         ("model_stalled", refused(408)),
-        ("model_stalled", refused(409)),
+        ("model_server_failed", refused(409)),
         ("model_cut", long().cut_after(0)),
         ("model_cut", long().cut_after(2)),
         ("model_cut", long().ended_after(0)),
@@ -62,7 +66,7 @@ fn passing(provider: Provider, held: &Gate) -> Vec<(&'static str, Turn)> {
             json!({"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}),
             json!({"error": {"code": 500, "message": "oh", "status": "INTERNAL"}}),
         ),
-        _ => (
+        Provider::Compatible | Provider::Ollama | Provider::LlamaCpp => (
             json!({"error": {"code": 503, "message": "busy"}}),
             json!({"error": {"type": "server_error", "message": "oh"}}),
         ),
@@ -317,9 +321,48 @@ async fn a_server_that_is_not_there_is_asked_again_and_then_told() {
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
+/// Serves TLS on loopback with a certificate that nobody has signed.
+fn serve_untrusted() -> SocketAddr {
+    let certificate = include_bytes!("data/untrusted-certificate.der").to_vec();
+    let key = include_bytes!("data/untrusted-key.der").to_vec();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions of TLS")
+        .with_no_client_auth()
+        .with_single_cert(vec![CertificateDer::from(certificate)], key)
+        .expect("a certificate and its key");
+    let config = Arc::new(config);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().map_while(Result::ok) {
+            let mut session = ServerConnection::new(Arc::clone(&config)).expect("a session");
+            // It ends when the client refuses the certificate.
+            while session.is_handshaking() && session.complete_io(&mut connection).is_ok() {}
+            session.complete_io(&mut connection).ok();
+        }
+    });
+    address
+}
+
 #[tokio::test]
-async fn a_certificate_of_nobody_is_no_reason_to_ask_again() {
-    // Plain HTTP where TLS is expected fails in the handshake, as a wrong certificate does.
+async fn a_certificate_that_nobody_signed_is_told_at_once() {
+    let mut talk = Talk::new(Provider::Compatible);
+    let mut choice = talk.model.choice().clone();
+    choice.base_url = Some(format!("https://{}/v1/", serve_untrusted()));
+    talk.model = Model::new(&choice, Some(Secret::new(KEY)))
+        .expect("a client")
+        .with_patience(impatient());
+    let error = talk.ask().await.expect_err("it is not trusted");
+    assert_eq!(error.code(), "not_a_model", "{error}");
+    assert!(error.to_string().contains("certificate"), "{error}");
+    assert_eq!(talk.retries, []);
+}
+
+#[tokio::test]
+async fn a_server_without_tls_where_tls_is_asked_for_cannot_be_reached() {
     let mut talk = Talk::new(Provider::Compatible);
     let mut choice = talk.model.choice().clone();
     choice.base_url = choice.base_url.map(|url| url.replace("http:", "https:"));
@@ -328,6 +371,25 @@ async fn a_certificate_of_nobody_is_no_reason_to_ask_again() {
         .with_patience(impatient());
     let error = talk.ask().await.expect_err("no TLS");
     assert_eq!(error.code(), "model_unreachable", "{error}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_is_told_at_once() {
+    let mut talk = Talk::new(Provider::Compatible);
+    let choice = talk.model.choice().clone();
+    let no_url = Choice {
+        base_url: Some("nonsense".to_owned()),
+        ..choice.clone()
+    };
+    let broken_key = Some(Secret::new("two\nlines"));
+    for (choice, key) in [(no_url, None), (choice, broken_key)] {
+        talk.model = Model::new(&choice, key).expect("a client");
+        let error = talk.ask().await.expect_err("it cannot be sent");
+        assert_eq!(error.code(), "model_request_unsent", "{error}");
+        assert!(!error.to_string().contains("two"), "{error}");
+        assert_eq!(talk.retries, []);
+    }
+    assert_eq!(talk.server.asked().len(), 0);
 }
 
 #[tokio::test]

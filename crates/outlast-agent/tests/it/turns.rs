@@ -87,10 +87,8 @@ async fn play(provider: Provider, reads_back: bool) -> Vec<Value> {
         talk.go_on().await;
     }
     assert_eq!(talk.text, "All is done.", "{provider}");
-    let Some(Message::Assistant { calls, .. }) = talk.messages.last() else {
-        panic!("{:?}", talk.messages);
-    };
-    assert_eq!(calls.len(), 0);
+    let last = talk.messages.last().expect("messages");
+    assert!(matches!(last, Message::Assistant { calls, .. } if calls.is_empty()));
     assert_eq!(talk.retries, [], "{provider}");
     talk.server.assert_played();
     talk.server.assert_histories();
@@ -128,9 +126,11 @@ async fn what_only_the_provider_understands_is_given_back() {
     for provider in WIRES {
         let bodies = play(provider, true).await;
         let whole = bodies.last().expect("requests").to_string();
-        let proof = match provider {
-            Provider::Compatible => "\"reasoning_content\":\"hm, what is there\"",
-            _ => SIGNATURE,
+        let of_chat = provider == Provider::Compatible;
+        let proof = if of_chat {
+            "\"reasoning_content\":\"hm, what is there\""
+        } else {
+            SIGNATURE
         };
         assert_eq!(whole.matches(proof).count(), 1, "{provider}: {whole}");
     }
@@ -152,17 +152,18 @@ async fn the_key_goes_where_the_provider_looks_for_it() {
         let mut talk = Talk::new(provider);
         talk.server.play(Script::new().text("hello"));
         let turn = talk.go_on().await;
-        let expected = match provider {
-            Provider::Gemini => "scripted",
-            _ => talk.model.choice().name.as_str(),
-        };
+        let name = talk.model.choice().name.as_str();
+        let of_gemini = provider == Provider::Gemini;
+        let expected = if of_gemini { "scripted" } else { name };
         assert_eq!(turn.model, expected, "{provider}");
         assert_eq!(turn.stop, StopReason::Done);
         let asked = &talk.server.turns()[0];
         let (header, value) = match provider {
             Provider::Anthropic => ("x-api-key", KEY.to_owned()),
             Provider::Gemini => ("x-goog-api-key", KEY.to_owned()),
-            _ => ("authorization", format!("Bearer {KEY}")),
+            Provider::OpenAi | Provider::Compatible | Provider::Ollama | Provider::LlamaCpp => {
+                ("authorization", format!("Bearer {KEY}"))
+            }
         };
         assert_eq!(asked.headers[header], value, "{provider}");
         assert!(asked.headers["user-agent"].starts_with("outlast/"));
@@ -306,9 +307,10 @@ async fn a_refusal_is_a_turn_that_says_so() {
 #[tokio::test]
 async fn messages_that_no_model_wrote_and_those_of_another_are_understood() {
     for provider in WIRES {
-        let mut other = Talk::new(match provider {
-            Provider::Anthropic => Provider::Gemini,
-            _ => Provider::Anthropic,
+        let mut other = Talk::new(if provider == Provider::Anthropic {
+            Provider::Gemini
+        } else {
+            Provider::Anthropic
         });
         other.server.play(script());
         other.go_on().await;
@@ -348,4 +350,37 @@ async fn tokens_that_are_not_told_are_unknown() {
         (turn.text.as_str(), turn.usage),
         ("x", TokenUsage::default())
     );
+}
+
+#[tokio::test]
+async fn what_a_model_says_in_refusal_is_its_text() {
+    let of_chat = [
+        json!({"model": "m", "choices": [{"index": 0, "delta": {"refusal": "I may "}}]}),
+        json!({"model": "m", "choices": [
+            {"index": 0, "delta": {"refusal": "not."}, "finish_reason": "stop"},
+        ]}),
+    ];
+    let of_responses = [
+        json!({"type": "response.refusal.delta", "delta": "I may "}),
+        json!({"type": "response.refusal.delta", "delta": "not."}),
+        json!({"type": "response.completed", "response": {
+            "id": "r", "model": "m", "status": "completed", "output": [],
+        }}),
+    ];
+    let stream = |events: &[Value], end: &str| {
+        let events: String = events.iter().map(|it| format!("data: {it}\n\n")).collect();
+        Turn::raw(200, "text/event-stream", &format!("{events}{end}"))
+    };
+    for (provider, turn) in [
+        (Provider::Compatible, stream(&of_chat, "data: [DONE]\n\n")),
+        (Provider::OpenAi, stream(&of_responses, "")),
+    ] {
+        let mut talk = Talk::new(provider);
+        talk.server.play(Script::new().turn(turn));
+        let turn = talk.go_on().await;
+        assert_eq!(
+            (turn.text.as_str(), turn.stop),
+            ("I may not.", StopReason::Refused)
+        );
+    }
 }

@@ -49,6 +49,31 @@ fn spoken() -> Vec<(Ask, &'static str)> {
             },
             r#"{"v":1,"verb":"send","bytes":16384,"eof":false}"#,
         ),
+        (
+            Ask::Answer {
+                ask: Some("3.1".to_owned()),
+                is_approved: true,
+                text: Some("go on".to_owned()),
+                by: Some("cli".to_owned()),
+            },
+            r#"{"v":1,"verb":"answer","by":"cli","ask":"3.1","is_approved":true,"text":"go on"}"#,
+        ),
+        (
+            Ask::Answer {
+                ask: None,
+                is_approved: false,
+                text: None,
+                by: None,
+            },
+            r#"{"v":1,"verb":"answer","is_approved":false}"#,
+        ),
+        (
+            Ask::Input {
+                text: "look at\nb.rs".to_owned(),
+                by: None,
+            },
+            r#"{"v":1,"verb":"input","text":"look at\nb.rs"}"#,
+        ),
     ]
 }
 
@@ -157,6 +182,7 @@ fn an_answer_is_one_line_and_read_back() {
         done: Some(true),
         leftovers_stopped: Some(2),
         accepted_bytes: Some(0),
+        ask: None,
         queued: Some(false),
     };
     for (answer, line) in [

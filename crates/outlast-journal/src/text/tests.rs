@@ -1,6 +1,6 @@
 //! The text view keeps what a person would have seen last, and never harms a character.
 
-use super::{char_floor, cut_chars, first_line_label, last_line, plain, plain_line};
+use super::{char_floor, cut_chars, first_line, first_line_label, last_line, plain, plain_line};
 use proptest::prelude::*;
 
 fn assert_plain(cases: &[(&str, &str)]) {
@@ -142,6 +142,17 @@ fn the_last_line_is_the_last_that_is_not_blank() {
     );
     assert_eq!(last_line(b" 1%\r 2%\r").as_deref(), Some(" 2%"));
     let cut = last_line("ä".repeat(201).as_bytes()).unwrap();
+    assert_eq!(cut, "ä".repeat(199) + "…");
+}
+
+#[test]
+fn the_first_line_is_the_first_that_is_not_blank() {
+    assert_eq!(first_line(b"\n \t\r\n\x1b[0m\n"), None);
+    assert_eq!(
+        first_line(b"\n\x1b[0m\n  one \t\ntwo\n").as_deref(),
+        Some("  one")
+    );
+    let cut = first_line("ä".repeat(201).as_bytes()).unwrap();
     assert_eq!(cut, "ä".repeat(199) + "…");
 }
 

@@ -33,7 +33,10 @@ impl Background {
         }
     }
 
-    fn asked_run(&self, arguments: &serde_json::Value) -> Result<Request, ArgumentError> {
+    pub(super) fn asked_run(
+        &self,
+        arguments: &serde_json::Value,
+    ) -> Result<Request, ArgumentError> {
         let mut from = Arguments::new(arguments, &tools::RUN_ARGUMENTS)?;
         let command = from.needed_text("command")?;
         let label = from.text("label")?;

@@ -143,6 +143,38 @@ impl Background {
                 return Ok(false);
             }
             ears.sleep(self, &live, until)?;
+            // Others may start run after run: those are looked at a few times a second.
+            let pause_ends = now + limits::COUNTS_PAUSE_MS;
+            let until = until.map_or(pause_ends, |until| until.min(pause_ends));
+            self.listen(&live, interrupt, Some(until))?;
+        }
+    }
+
+    /// Sleeps until one of `live` has ended, `interrupt` can be read, or the time comes.
+    fn listen(
+        &self,
+        live: &[RunId],
+        interrupt: Option<BorrowedFd<'_>>,
+        until: Option<u64>,
+    ) -> Result<(), WaitError> {
+        let now = clock::monotonic_ms();
+        if until.is_some_and(|until| until <= now) {
+            return Ok(());
+        }
+        if live.is_empty() {
+            subscribe::sleep(&[], interrupt, until)?;
+            return Ok(());
+        }
+        let query = WaitQuery {
+            any: true,
+            timeout_ms: until.map(|until| until - now),
+            interrupt,
+            ..WaitQuery::default()
+        };
+        match self.store.wait(live, &query) {
+            // One of them was removed: the next look has those that are left.
+            Ok(_) | Err(WaitError::Read(ReadError::NotFound { .. })) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
@@ -238,21 +270,7 @@ impl Ears {
         let blind = self.arrivals.is_none();
         let look = blind.then_some(now + limits::CROWDED_LOOK_MS);
         let until = [until, look].into_iter().flatten().min();
-        if live.is_empty() {
-            subscribe::sleep(&[], Some(self.both.as_fd()), until)?;
-            return Ok(());
-        }
-        let query = WaitQuery {
-            any: true,
-            timeout_ms: until.map(|until| until.saturating_sub(now)),
-            interrupt: Some(self.both.as_fd()),
-            ..WaitQuery::default()
-        };
-        match background.store.wait(live, &query) {
-            // One of them was removed: the next look has those that are left.
-            Ok(_) | Err(WaitError::Read(ReadError::NotFound { .. })) => Ok(()),
-            Err(error) => Err(error),
-        }
+        background.listen(live, Some(self.both.as_fd()), until)
     }
 }
 

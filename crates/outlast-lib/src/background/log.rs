@@ -1,6 +1,6 @@
-//! The log of a run as it is shown: that of an agent has a head and a foot.
+//! The log of a run as it is shown: that of a sub-agent has a head and a foot.
 //!
-//! On disk there is only what the agent's program printed. What stands around
+//! On disk there is only what the sub-agent's program printed. What stands around
 //! it is made when it is read, so that it says how the run is now.
 
 use crate::{Kind, OutputError, OutputPage, OutputQuery, Record, Status, Store};
@@ -10,7 +10,7 @@ use std::fmt::Write;
 const NO_MESSAGE: &str = "(sub-agent produced no final message)\n";
 
 impl Store {
-    /// Returns a part of the log of a run, as [`Self::output`] does; of an agent with a line
+    /// Returns a part of the log of a run, as [`Self::output`] does; of a sub-agent with a line
     /// before and after that say how it went.
     ///
     /// The offsets are those of what the program printed. The two lines count towards the most
@@ -24,6 +24,9 @@ impl Store {
             return self.output(&record.id, query);
         }
         let spec = self.spec(&record.id).map_err(OutputError::Spec)?;
+        if spec.agents_above == 0 {
+            return self.output(&record.id, query);
+        }
         let frame = frame(record, spec.model.as_deref());
         let around = frame.head.len() + frame.foot.len() + 2;
         let mut page = self.output(

@@ -131,6 +131,33 @@ fn a_session_opens_in_a_store_that_nobody_used() {
     assert_eq!(text, "No background tasks in this session.");
 }
 
+#[test]
+fn a_command_runs_where_it_asks_and_as_the_options_say() {
+    let fixture = Fixture::new();
+    let home = fixture.home.path();
+    let containment = Containment::new(outlast_journal::Tier::SandboxEdit);
+    let options = BackgroundOptions {
+        environment: vec![("A".into(), "b".into())],
+        containment: Some(containment.clone()),
+        timeout_ms: Some(7_000),
+        ..BackgroundOptions::default()
+    };
+    let store = Store::open(fixture.store.root(), Limits::default()).expect("it opens");
+    let background = Background::new(Arc::new(store), "s", home, options).expect("it opens");
+    let asked = |given: Value| background.asked_run(&given);
+    let plain = asked(json!({"command": "true"})).expect("it is fine");
+    assert_eq!((plain.cwd.as_path(), plain.timeout_ms), (home, Some(7_000)));
+    assert_eq!(plain.environment, [("A".into(), "b".into())]);
+    assert_eq!(plain.containment, Some(containment));
+    assert!(plain.is_for_tool && !plain.is_queued && plain.holder.is_none());
+    let below = asked(json!({"command": "true", "cwd": "work", "lifetime": "session"}));
+    let below = below.expect("it is fine");
+    assert_eq!(below.cwd, fixture.home.work());
+    assert_eq!(below.holder, Some(outlast_supervisor::process::own()));
+    let elsewhere = asked(json!({"command": "true", "cwd": "/"})).expect("it is fine");
+    assert_eq!(elsewhere.cwd, std::path::Path::new("/"));
+}
+
 /// This program does not call `init_supervisor`.
 #[test]
 fn a_start_that_the_library_refuses_is_an_answer() {

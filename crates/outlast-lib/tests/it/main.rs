@@ -14,6 +14,7 @@ macro_rules! trials {
     };
 }
 
+mod agents;
 mod background;
 mod bounds;
 mod caller;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         return code;
     }
     let mut trials: Vec<Trial> = Vec::new();
+    agents::register(&mut trials);
     background::register(&mut trials);
     bounds::register(&mut trials);
     calls::register(&mut trials);

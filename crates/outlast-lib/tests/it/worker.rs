@@ -290,6 +290,7 @@ impl Worker {
             brief: String::new(),
             via: None,
             wrote: None,
+            saw: None,
         })));
     }
 

@@ -1,6 +1,6 @@
 //! Whoever listens is told, whenever it came; whoever floods is dropped.
 
-use super::{CancelAsked, Connections};
+use super::{Asked, CancelAsked, Connections};
 use crate::client;
 use outlast_journal::control::{Answer, Ask, HINT_ENDED, HINT_OUTPUT, HINT_STARTED};
 use outlast_journal::{StopCause, limits};
@@ -77,7 +77,7 @@ fn the_last_words_of_a_client_that_left_still_count() {
         grace_ms: Some(7),
         by: Some("run x".to_owned()),
     };
-    assert_eq!(connections.serve(0), [asked]);
+    assert_eq!(connections.serve(0), [Asked::Cancel(asked)]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn what_is_no_message_is_answered_and_what_floods_is_dropped() {
     let mut wrong = client::connect(&home.work()).unwrap();
     wrong.write_all(b"hello\n").unwrap();
     let mut flood = client::connect(&home.work()).unwrap();
-    let bytes = vec![b'x'; limits::CONTROL_LINE_BYTES_MAX + 1];
+    let bytes = vec![b'x'; limits::CONTROL_TEXT_BYTES_MAX + 1];
     flood.write_all(&bytes).unwrap();
     let closed = ask(
         &home.work(),
@@ -141,4 +141,40 @@ fn no_more_clients_are_served_than_the_limit_says_and_listeners_leave_room_for_a
     connections.serve(0);
     assert!(is_closed(&one_more));
     assert!(silent.iter().all(|client| said(client).is_empty()));
+}
+
+#[test]
+fn whoever_sends_words_is_told_what_came_of_them_and_nobody_else() {
+    let home = Home::new();
+    let mut connections = Connections::bind(&home.work()).unwrap();
+    let input = |text: &str| Ask::Input {
+        text: text.to_owned(),
+        by: None,
+    };
+    let long = "\n".repeat(limits::SEND_BYTES_MAX);
+    let first = ask(&home.work(), &input(&long));
+    let second = ask(&home.work(), &input("b"));
+    let asked = connections.serve(0);
+    let [Asked::Words { from, ask }, Asked::Words { .. }] = &asked[..] else {
+        unreachable!("two that wait: {asked:?}");
+    };
+    assert_eq!(*ask, input(&long));
+    connections.reply(*from, &Answer::ok());
+    assert_eq!(said(&first), ok());
+    assert!(is_closed(&first));
+    assert_eq!(said(&second), b"");
+}
+
+#[test]
+fn a_run_that_has_not_begun_takes_cancels_and_no_words() {
+    let home = Home::new();
+    let mut connections = Connections::bind(&home.work()).unwrap();
+    let words = Ask::Input {
+        text: "a".to_owned(),
+        by: None,
+    };
+    let early = ask(&home.work(), &words);
+    assert_eq!(connections.serve_cancels(0), []);
+    let answer = Answer::from_bytes(said(&early).trim_ascii_end()).unwrap();
+    assert_eq!(answer.code.as_deref(), Some("not_begun"));
 }

@@ -93,7 +93,7 @@ impl RunLoop {
                     text: None,
                     by: "timeout".to_owned(),
                 };
-                self.answer_ask(answered);
+                self.answer_ask(answered).ok();
             }
             // What a later worker may say means nothing here.
             _ => {}
@@ -430,26 +430,6 @@ impl RunLoop {
     /// How the run ends by its worker's word, if it does.
     pub(super) fn conclusion(&self) -> Option<&Verdict> {
         self.head.as_ref()?.verdict.as_ref()
-    }
-
-    /// Writes an answer down if its ask is open, and tells the worker; false if it is not.
-    pub(super) fn answer_ask(&mut self, answered: Answered) -> bool {
-        let Some(head) = &mut self.head else {
-            return false;
-        };
-        let Some(at) = head.asks.iter().position(|ask| *ask == answered.ask) else {
-            return false;
-        };
-        let fact = Fact::Answered(answered.clone());
-        if self.owned.journal.append(&fact).is_err() {
-            return false;
-        }
-        head.asks.swap_remove(at);
-        if answered.is_approved {
-            head.approved.push(answered.ask.clone());
-        }
-        head.tell(&Heard::Answered(answered));
-        true
     }
 }
 

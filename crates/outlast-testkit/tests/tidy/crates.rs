@@ -9,6 +9,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("outlast-journal", &[]),
     ("outlast-supervisor", &["outlast-journal"]),
     ("outlast-lib", &["outlast-journal", "outlast-supervisor"]),
+    ("outlast-agent", &["outlast-journal", "outlast-lib"]),
     (
         "outlast",
         &["outlast-lib", "outlast-journal", "outlast-supervisor"],
@@ -53,6 +54,11 @@ const NEVER_LINKED: &[(&str, &[&str])] = &[
             "rustls",
             "tokio",
         ],
+    ),
+    // One implementation of TLS does: that of ring, which is small.
+    (
+        "outlast-agent",
+        &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl"],
     ),
     // The library prints nothing: terminals are the program's.
     ("outlast-lib", &["clap", "crossterm", "ratatui"]),

@@ -238,7 +238,7 @@ fn read_schema(path: &Path) -> Result<Value, Failure> {
     let refused =
         |message: String, hint: &str| Failure::plain("schema_invalid", message, hint, exit::USAGE);
     let shown = path.display();
-    let most = limits::SCHEMA_BYTES_MAX;
+    let most = limits::SCHEMA_BYTES_MAX as u64;
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
     read.map_err(|error| {

@@ -16,77 +16,68 @@ fn place(provider: Provider, variables: &[(&str, &str)]) -> Option<String> {
 
 #[test]
 fn addresses_are_as_the_vendors_own_programs_take_them() {
+    let (anthropic, gemini) = ("ANTHROPIC_BASE_URL", "GEMINI_BASE_URL");
+    let google = "GOOGLE_GEMINI_BASE_URL";
     for (provider, variable, value, expected) in [
         (
             Provider::Anthropic,
-            "ANTHROPIC_BASE_URL",
+            anthropic,
             "http://h:1",
             Some("http://h:1/v1/"),
         ),
         (
             Provider::Anthropic,
-            "ANTHROPIC_BASE_URL",
+            anthropic,
             "http://h/x/v1",
             Some("http://h/x/v1/"),
         ),
         (
             Provider::Anthropic,
-            "ANTHROPIC_BASE_URL",
+            anthropic,
             "https://api.anthropic.com",
             None,
         ),
-        (Provider::Anthropic, "ANTHROPIC_BASE_URL", "  ", None),
+        (Provider::Anthropic, anthropic, "  ", None),
         (
             Provider::Gemini,
-            "GEMINI_BASE_URL",
+            gemini,
             "http://h",
             Some("http://h/v1beta/"),
         ),
         (
             Provider::Gemini,
-            "GOOGLE_GEMINI_BASE_URL",
+            google,
             "http://h/v1",
             Some("http://h/v1/"),
-        ),
-        (
-            Provider::OpenAi,
-            "OPENAI_BASE_URL",
-            "https://api.openai.com/v1",
-            None,
-        ),
-        (
-            Provider::OpenAi,
-            "OPENAI_BASE_URL",
-            "https://eu.api.openai.com/v1/",
-            Some("https://eu.api.openai.com/v1/"),
-        ),
-        (
-            Provider::OpenAi,
-            "OPENAI_BASE_URL",
-            "http://h:8000/v1",
-            None,
-        ),
-        (
-            Provider::Compatible,
-            "OPENAI_BASE_URL",
-            "http://h:8000/v1",
-            Some("http://h:8000/v1/"),
-        ),
-        (
-            Provider::Compatible,
-            "OPENAI_BASE_URL",
-            "https://api.openai.com/v1",
-            None,
-        ),
-        (
-            Provider::Compatible,
-            "OPENAI_BASE_URL",
-            "https://api.openai.com.evil.example/v1",
-            Some("https://api.openai.com.evil.example/v1/"),
         ),
     ] {
         let found = place(provider, &[(variable, value)]);
         assert_eq!(found.as_deref(), expected, "{variable}={value}");
+    }
+}
+
+#[test]
+fn an_address_of_open_ai_is_the_vendors_and_any_other_has_the_chat_form() {
+    for (value, vendor, compatible) in [
+        ("https://api.openai.com/v1", None, None),
+        (
+            "https://eu.api.openai.com/v1/",
+            Some("https://eu.api.openai.com/v1/"),
+            None,
+        ),
+        ("http://h:8000/v1", None, Some("http://h:8000/v1/")),
+        (
+            "https://api.openai.com.evil/v1",
+            None,
+            Some("https://api.openai.com.evil/v1/"),
+        ),
+    ] {
+        let variables = [("OPENAI_BASE_URL", value)];
+        assert_eq!(place(Provider::OpenAi, &variables).as_deref(), vendor);
+        assert_eq!(
+            place(Provider::Compatible, &variables).as_deref(),
+            compatible
+        );
     }
 }
 

@@ -16,6 +16,7 @@ fn run(id: RunId, ended: u64) -> ShortRecord {
         exit_code: Some(0),
         summary: None,
         child_session_id: None,
+        needs_approval: None,
         elapsed_ms: None,
     }
 }

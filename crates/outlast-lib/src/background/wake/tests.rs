@@ -15,6 +15,7 @@ fn finished(id: &str, restored: bool) -> Finished {
             exit_code: Some(3),
             summary: Some("no such file".to_owned()),
             child_session_id: None,
+            needs_approval: None,
             elapsed_ms: None,
         },
         restored,

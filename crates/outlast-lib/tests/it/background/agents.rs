@@ -51,7 +51,7 @@ fn log(host: &Host, id: &RunId) -> String {
 
 fn a_sub_agent_is_an_agent_run_whose_log_has_head_message_and_foot() {
     let host = host_of(by_shell);
-    let task = "while [ ! -e go ]; do sleep 0.02; done; echo found by $ASKED_BY";
+    let task = "while [ ! -e go ]; do sleep 0.02; done; echo found by $ASKED_BY; echo and more";
     let begun = host.call(
         "background_agent",
         &json!({"task": task, "label": "search"}),
@@ -86,6 +86,7 @@ fn a_sub_agent_is_an_agent_run_whose_log_has_head_message_and_foot() {
         log(&host, &id),
         "[sub-agent finished · success: true · child session child-7]\n\
          found by s\n\
+         and more\n\
          [child session: child-7]\n"
     );
     let read = host.call("background_output", &json!({"id": id}));

@@ -10,6 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,7 @@ pub(crate) fn register(trials: &mut Vec<Trial>) {
         of_many_ends_each_is_handed_out_once_also_to_threads,
         a_wait_ends_with_its_time_and_with_its_interrupt,
         a_wait_costs_no_cpu,
+        a_wait_is_not_made_busy_by_the_starts_of_others,
         a_killed_supervisor_wakes_as_an_end_does,
         a_run_that_could_not_start_was_told_and_wakes_nobody,
     );
@@ -169,21 +171,50 @@ fn a_wait_ends_with_its_time_and_with_its_interrupt() -> Result<(), Failed> {
     })
 }
 
+/// Returns the CPU time that this thread has used.
+fn used() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).expect("it is positive"),
+        u32::try_from(time.tv_nsec).expect("it is below a second"),
+    )
+}
+
 fn a_wait_costs_no_cpu() {
     let host = Host::new();
     host.run("exec sleep 600");
     host.is_woken(1);
-    let used = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(
-            u64::try_from(time.tv_sec).expect("it is positive"),
-            u32::try_from(time.tv_nsec).expect("it is below a second"),
-        )
-    };
     let before = used();
     host.is_woken(2_000);
     let cost = used().saturating_sub(before);
     assert!(cost < Duration::from_millis(40), "{cost:?} for two seconds");
+}
+
+fn a_wait_is_not_made_busy_by_the_starts_of_others() {
+    let host = Host::new();
+    host.run("exec sleep 600");
+    let other = host.place.direct(&["true"]);
+    let is_over = AtomicBool::new(false);
+    let (cost, started) = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let before = used();
+            assert!(!host.is_woken(2_000));
+            is_over.store(true, Ordering::Relaxed);
+            used().saturating_sub(before)
+        });
+        let mut started: u32 = 0;
+        while !is_over.load(Ordering::Relaxed) {
+            let id = host.place.begin(&other);
+            host.ended(&id);
+            started += 1;
+        }
+        (waiting.join().expect("the thread ends"), started)
+    });
+    assert!(started > 40, "{started} starts make nothing busy");
+    assert!(
+        cost < Duration::from_millis(200),
+        "{cost:?} beside {started} starts"
+    );
 }
 
 fn a_killed_supervisor_wakes_as_an_end_does() {
