@@ -4,7 +4,7 @@ use crate::{
     case_ground::{Ground, SOON},
     mcp_client::Client,
 };
-use outlast_testkit::{Output, ScriptedModel, capture, eventually_some};
+use outlast_testkit::{Output, capture, eventually_some, model::ScriptedModel};
 use serde_json::{Value, json};
 use std::process::Command;
 

@@ -7,7 +7,10 @@ use crate::{
     agent_stage::{Stage, kinds},
     case_ground::{Ground, SOON},
 };
-use outlast_testkit::{Gate, Script, Turn, eventually, eventually_some};
+use outlast_testkit::{
+    eventually, eventually_some,
+    model::{Gate, Script, Turn},
+};
 use serde_json::{Value, json};
 
 fn id_of(begun: &Value) -> String {

@@ -4,7 +4,10 @@ use crate::{
     agent_stage::{Stage, kinds},
     case_ground::{SOON, kill},
 };
-use outlast_testkit::{Gate, Script, Turn, eventually, eventually_some};
+use outlast_testkit::{
+    eventually, eventually_some,
+    model::{Gate, Script, Turn},
+};
 use serde_json::{Value, json};
 
 #[test]
