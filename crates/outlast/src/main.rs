@@ -48,6 +48,9 @@ fn main() -> ExitCode {
     if let Some(code) = outlast_lib::init_supervisor() {
         return code;
     }
+    if let Some(code) = outlast_agent::answer() {
+        return code;
+    }
     if completions::answer() {
         return ExitCode::from(exit::FINE);
     }

@@ -33,7 +33,6 @@ pub(crate) fn running() -> Record {
         signal: None,
         ended_by: None,
         failure: None,
-        needs_approval: None,
         summary: Some("Compiling serde_json v1.0.154 (212/431)".to_owned()),
         created: at("11:55:48"),
         started: Some(at("11:55:48.010")),
