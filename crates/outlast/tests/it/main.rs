@@ -4,6 +4,9 @@
 mod agent_ground;
 mod agent_loop;
 mod agent_tools;
+mod agent_stage;
+mod agent_surface;
+mod agent_surface_cli;
 mod case_bad_input;
 mod case_child;
 mod case_durable;
