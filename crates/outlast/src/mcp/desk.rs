@@ -9,11 +9,11 @@ use crate::{
     failure::{Failure, exit},
     look::clean,
     policy::{Policy, PolicyError},
+    sandbox::Asked,
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
-    Advice, ListQuery, Network, NoticeScope, Request, RunId, ShortRecord, Status, Store, Tier,
-    limits, project,
+    Advice, ListQuery, NoticeScope, Request, RunId, ShortRecord, Status, Store, limits, project,
 };
 use serde_json::{Value, json};
 use std::{
@@ -175,14 +175,14 @@ impl Desk {
         config: &Config,
         caller: &Caller,
         request: &mut Request,
-        (tier, network): (Option<Tier>, Option<Network>),
+        asked: Asked,
     ) -> Result<Option<String>, Failure> {
         let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
         let (here, there) = (self.project(caller), project(&request.cwd));
         let projects = [Path::new(&here), Path::new(&there)];
         let policy = Policy::of(config.rules.as_ref(), &projects).map_err(refused)?;
         let notice = policy.keep(request).map_err(refused)?;
-        let contained = policy.lower(config.sandbox.clone()).of_host(tier, network);
+        let contained = policy.lower(config.sandbox.clone()).of_host(asked);
         request.containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
         Ok(notice)
     }

@@ -35,6 +35,7 @@ mod hosts;
 mod http_api;
 mod http_bounds;
 mod http_client;
+mod http_contain;
 mod http_door;
 mod http_events;
 mod http_life;
