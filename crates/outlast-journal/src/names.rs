@@ -43,6 +43,9 @@ pub const COMMAND_TEXT: &str = "command";
 /// Temporary directory and home of a run that Landlock alone contains.
 pub const PRIVATE: &str = "private";
 
+/// Filter of system calls of a run in a container of podman, until that is made.
+pub const FILTER: &str = "filter.json";
+
 /// First argument that makes our program a supervisor.
 pub const SUPERVISE: &str = "__supervise";
 /// First argument that makes our program the launcher of a contained command.

@@ -110,8 +110,7 @@ impl Asked<'_> {
     ) -> ContainerCreateBody {
         let (user, group) = self.ids;
         // Without root's rights, user 0 in there is who started the engine.
-        let is_own = found.is_rootless && found.program == "docker";
-        let user = if is_own {
+        let user = if found.is_rootless {
             "0:0".to_owned()
         } else {
             format!("{user}:{group}")
@@ -143,7 +142,6 @@ impl Asked<'_> {
         let bytes = self.policy.temporary_bytes_max;
         let options = format!("rw,exec,nosuid,nodev,mode=1777,size={bytes}");
         let number = |most: Option<u64>| most.map(|most| i64::try_from(most).unwrap_or(i64::MAX));
-        let keeps_ids = found.is_rootless && found.program == "podman";
         HostConfig {
             network_mode: Some(network(&asked.network).to_owned()),
             readonly_rootfs: Some(true),
@@ -153,7 +151,6 @@ impl Asked<'_> {
                 self.filter.option(found.program),
             ]),
             ipc_mode: Some("private".to_owned()),
-            userns_mode: keeps_ids.then(|| "keep-id".to_owned()),
             // The command is to end by a signal as anywhere; process 1 does not.
             init: Some(true),
             tmpfs: Some(
@@ -196,7 +193,12 @@ impl Asked<'_> {
         let workspace = bind(&asked.workspace, asked.tier == Tier::ReadOnly);
         let pinned = self.pinned.iter();
         let pinned = pinned.map(|(path, is_read_only)| bind(path, *is_read_only));
-        std::iter::once(workspace).chain(pinned).collect()
+        let text = self.policy.command_text.iter();
+        let text = text.map(|path| bind(path, true));
+        std::iter::once(workspace)
+            .chain(pinned)
+            .chain(text)
+            .collect()
     }
 
     /// Returns what the engine says that it bound, as guarantees.

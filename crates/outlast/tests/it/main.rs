@@ -22,6 +22,7 @@ mod contain_bait;
 mod contain_engine;
 mod contain_engine_daemon;
 mod contain_engine_ground;
+mod contain_engine_hang;
 mod contain_engine_podman;
 mod contain_escape;
 mod contain_ground;
