@@ -57,11 +57,6 @@ pub const PROCESS: &str = "outlast";
 /// Environment variable that tells a process which run it belongs to.
 pub const RUN_VARIABLE: &str = "OUTLAST_RUN";
 
-/// Label of a container that names its run.
-pub const CONTAINER_RUN: &str = "outlast.run";
-/// Label of a container that names the supervisor which it belongs to.
-pub const CONTAINER_OWNER: &str = "outlast.supervisor";
-
 /// Returns the folder of a run below the store.
 pub fn run_dir(id: &RunId, created: Timestamp) -> String {
     format!("{RUNS}/{}/{id}", created.month())

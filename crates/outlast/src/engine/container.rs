@@ -10,6 +10,7 @@ use bollard::models::{
     MountBindOptions, MountPoint, MountType,
 };
 use outlast_journal::{Containment, Guarantee, Network, Tier, names, policy::Policy};
+use outlast_supervisor::owner;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -106,7 +107,7 @@ impl Asked<'_> {
         &self,
         found: &Found,
         reads_stdin: bool,
-        owner: String,
+        supervisor: String,
     ) -> ContainerCreateBody {
         let (user, group) = self.ids;
         // Without root's rights, user 0 in there is who started the engine.
@@ -129,8 +130,8 @@ impl Asked<'_> {
             attach_stdout: Some(true),
             attach_stderr: Some(true),
             labels: Some(HashMap::from([
-                (names::CONTAINER_RUN.to_owned(), self.run()),
-                (names::CONTAINER_OWNER.to_owned(), owner),
+                (owner::RUN_LABEL.to_owned(), self.run()),
+                (owner::LABEL.to_owned(), supervisor),
             ])),
             host_config: Some(self.host(found)),
             ..ContainerCreateBody::default()

@@ -15,7 +15,7 @@ use bollard::query_parameters::{
     StartContainerOptions, WaitContainerOptions,
 };
 use futures_util::StreamExt;
-use outlast_journal::{Failure, Guarantee, limits, names, policy::Report};
+use outlast_journal::{Failure, Guarantee, limits, policy::Report};
 use outlast_supervisor::owner;
 use std::collections::HashMap;
 use std::io;
@@ -354,7 +354,7 @@ fn not_started(asked: &Asked<'_>, error: &Error) -> Refusal {
 
 /// Takes away containers whose supervisor died together with what talked to their engine.
 async fn sweep(found: &Found) {
-    let labels = HashMap::from([("label", vec![names::CONTAINER_RUN])]);
+    let labels = HashMap::from([("label", vec![owner::RUN_LABEL])]);
     let options = ListContainersOptionsBuilder::default()
         .all(true)
         .filters(&labels)
@@ -363,7 +363,7 @@ async fn sweep(found: &Found) {
         return;
     };
     let dead = all.into_iter().filter_map(|one| {
-        let owner = one.labels?.remove(names::CONTAINER_OWNER)?;
+        let owner = one.labels?.remove(owner::LABEL)?;
         one.id.filter(|_| owner::is_dead(&owner))
     });
     for id in dead.take(limits::ENGINE_SWEEP_MAX) {

@@ -181,6 +181,7 @@ fn lead(command: &mut Command, engine: &Engine) {
 mod heavy {
     use super::*;
 
+    /// Case SB-01.
     #[test]
     fn an_engine_that_hangs_before_the_start_is_told_in_time_and_nothing_is_started() {
         let plays: [(&str, Play); 5] = [
