@@ -134,6 +134,8 @@ impl Engine {
         let process = engine
             .args(self.kind.words(dir, &self.address()))
             .env("CONTAINERS_CONF", conf)
+            // What it leaves behind ends with the home.
+            .env("OUTLAST_TEST_HOME", dir)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a descriptor"))
             .stderr(log)
