@@ -86,8 +86,18 @@ fn a_run_ends_as_its_worker_says() {
     let (_, record) = done(&place, "end max_turns");
     assert_eq!(record.status, Status::Failed);
     let (_, record) = done(&place, "end error");
+    assert_eq!(record.wait_code(), 1);
     let failure = record.failure.expect("an error is named");
     assert_eq!(failure.code, "provider_error");
+    let (id, record) = done(&place, "turn 3\nturn 4");
+    let usage = record.usage.expect("it is told");
+    assert_eq!((usage.tokens, usage.cost), (Some(7), Some(7.0)));
+    let mut request = request(&place, "sh true");
+    if let outlast_lib::CommandLine::Agent(agent) = &mut request.command {
+        agent.resumes = Some(id);
+    }
+    let next = place.begin(&request);
+    assert_eq!(place.ended(&next).resumes, Some(id));
     place.is_sound();
     place.is_deserted();
 }
