@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod agent_ground;
+mod agent_kill;
 mod agent_loop;
 mod agent_stage;
 mod agent_surface;
