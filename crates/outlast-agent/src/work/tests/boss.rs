@@ -278,7 +278,7 @@ impl Desk {
                     message,
                     data,
                 };
-                assert!(told.is_known(), "{kind}");
+                assert!(told.is_of_worker(), "{kind}");
                 self.append(shared, &Fact::Told(told.clone()));
                 let mut heard = vec![Heard::Wrote { n }];
                 heard.extend(self.act(shared, &told));
