@@ -21,6 +21,10 @@ hosts:
 conformance:
     ./scripts/conformance
 
+# The model client against a small real model from PyPI, run by one from npm.
+model:
+    ./scripts/model
+
 # Formats the sources.
 fmt:
     cargo fmt --all

@@ -141,3 +141,6 @@ impl Turn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -357,8 +357,8 @@ pub const MODEL_STALL_MS: u64 = 300_000;
 pub const MODEL_ANSWER_MS: u64 = 3_600_000;
 /// One answer of a model, in bytes of its events: a hundred times the longest useful one.
 pub const MODEL_ANSWER_BYTES_MAX: usize = 64 << 20;
-/// Attempts at one turn of a model: with their pauses about three minutes.
-pub const MODEL_ATTEMPTS_MAX: u32 = 12;
+/// Attempts at one turn of a model: with their pauses about seven minutes, a long outage.
+pub const MODEL_ATTEMPTS_MAX: u32 = 24;
 /// Time from the first failure of a turn to the beginning of the last attempt, in milliseconds.
 pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
 /// Pause after the first failed attempt, in milliseconds; each further one is twice as long.

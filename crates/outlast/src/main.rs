@@ -42,6 +42,9 @@ fn main() -> ExitCode {
     if let Some(code) = engine::answer() {
         return code;
     }
+    if let Some(code) = outlast_agent::answer() {
+        return code;
+    }
     if let Some(code) = outlast_lib::init_supervisor() {
         return code;
     }

@@ -61,14 +61,14 @@ async fn named_model(word: &str, why: &str, places: &Places) -> Result<Choice, C
         None if own => (Provider::Compatible, word),
         None => return local_model(word, why, places).await,
     };
-    let choice = begin(provider, name, why, places);
+    let choice = begin(provider, name, why, places)?;
     check(choice, places).await
 }
 
 /// Returns the local model of a name that says nothing of a provider.
 async fn local_model(word: &str, why: &str, places: &Places) -> Result<Choice, ChooseError> {
     for provider in [Provider::Ollama, Provider::LlamaCpp] {
-        let mut choice = begin(provider, word, why, places);
+        let mut choice = begin(provider, word, why, places)?;
         let Some(listed) = look(&choice, places).await? else {
             continue;
         };
@@ -108,11 +108,11 @@ async fn found_model(places: &Places) -> Result<Choice, ChooseError> {
             } else {
                 format!("`{}` is set", provider.key_variable())
             };
-            return check(begin(provider, "", &why, places), places).await;
+            return check(begin(provider, "", &why, places)?, places).await;
         }
     }
     for provider in [Provider::Ollama, Provider::LlamaCpp] {
-        let mut choice = begin(provider, "", "", places);
+        let mut choice = begin(provider, "", "", places)?;
         let listed = look(&choice, places).await?.unwrap_or_default();
         if let Some(first) = listed.first() {
             choice.why = format!("a server of {provider} answers at `{}`", choice.place());
@@ -124,15 +124,20 @@ async fn found_model(places: &Places) -> Result<Choice, ChooseError> {
     Err(ChooseError::NoModel)
 }
 
-fn begin(provider: Provider, name: &str, why: &str, places: &Places) -> Choice {
+fn begin(
+    provider: Provider,
+    name: &str,
+    why: &str,
+    places: &Places,
+) -> Result<Choice, ChooseError> {
     let of_ollama = (provider == Provider::Ollama).then_some(places.ollama_context_tokens);
-    Choice {
+    Ok(Choice {
         provider,
         name: name.to_owned(),
-        base_url: places.of(provider),
+        base_url: places.of(provider)?,
         context_tokens: of_ollama.flatten(),
         why: why.to_owned(),
-    }
+    })
 }
 
 /// Looks for a local server, `None` where there is none of this kind.

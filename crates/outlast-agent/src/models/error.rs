@@ -91,7 +91,7 @@ pub enum ModelError {
         what: String,
     },
     /// Attempts or time are used up.
-    #[error("model `{model}` gave no turn in {attempts} attempts, at last: {fault}: `{said}`")]
+    #[error("model `{model}` gave no turn (attempts: {attempts}), at last: {fault}: `{said}`")]
     Unavailable {
         /// The model.
         model: String,

@@ -2,7 +2,7 @@
 
 use super::{ChooseError, Provider, Secret};
 use reqwest::Url;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What was found in the environment.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(super) struct Places {
     gemini: Option<String>,
     /// A server with the chat form at an address that is not the vendor's.
     pub(super) compatible: Option<String>,
+    /// `HOST`, `HOST:PORT` or a URL, as it was given: only who asks for it is told that it is
+    /// none.
     ollama: String,
     llama_cpp: String,
     /// What `OLLAMA_CONTEXT_LENGTH` says.
@@ -46,14 +48,9 @@ impl Places {
             let url = url.to_string();
             (url != usual(provider)).then_some(url)
         };
-        let llama_host = get("LLAMA_ARG_HOST").unwrap_or_else(|| "127.0.0.1".to_owned());
-        let llama_port = get("LLAMA_ARG_PORT").unwrap_or_else(|| "8080".to_owned());
-        let llama_cpp = local(
-            "LLAMA_ARG_HOST",
-            &format!("{llama_host}:{llama_port}"),
-            8080,
-        )?;
-        let ollama = get("OLLAMA_HOST").unwrap_or_else(|| "127.0.0.1".to_owned());
+        let or = |name: &str, usual: &str| get(name).unwrap_or_else(|| usual.to_owned());
+        let llama_host = bracketed(&or("LLAMA_ARG_HOST", "127.0.0.1"));
+        let llama_port = or("LLAMA_ARG_PORT", "8080");
         let keys = Provider::ALL.into_iter().filter_map(|provider| {
             let variable = provider.key_variable();
             Some((variable, Secret::new(get(variable)?)))
@@ -65,8 +62,8 @@ impl Places {
             open_ai: open_ai.and_then(|url| unusual(url, Provider::OpenAi)),
             gemini: gemini.and_then(|url| unusual(beneath(url, "v1beta"), Provider::Gemini)),
             compatible: compatible.map(String::from),
-            ollama: local("OLLAMA_HOST", &ollama, 11_434)?,
-            llama_cpp,
+            ollama: bracketed(&or("OLLAMA_HOST", "127.0.0.1")),
+            llama_cpp: format!("{llama_host}:{llama_port}"),
             ollama_context_tokens: get("OLLAMA_CONTEXT_LENGTH")
                 .and_then(|tokens| tokens.parse().ok()),
             keys: keys.collect(),
@@ -74,15 +71,18 @@ impl Places {
     }
 
     /// Returns the address of a provider, where it is not the vendor's usual one.
-    pub(super) fn of(&self, provider: Provider) -> Option<String> {
-        match provider {
+    ///
+    /// # Errors
+    /// Fails when the address of a local server is none.
+    pub(super) fn of(&self, provider: Provider) -> Result<Option<String>, ChooseError> {
+        Ok(match provider {
             Provider::Anthropic => self.anthropic.clone(),
             Provider::OpenAi => self.open_ai.clone(),
             Provider::Gemini => self.gemini.clone(),
             Provider::Compatible => self.compatible.clone(),
-            Provider::Ollama => Some(self.ollama.clone()),
-            Provider::LlamaCpp => Some(self.llama_cpp.clone()),
-        }
+            Provider::Ollama => Some(local("OLLAMA_HOST", &self.ollama, 11_434)?),
+            Provider::LlamaCpp => Some(local("LLAMA_ARG_HOST", &self.llama_cpp, 8_080)?),
+        })
     }
 
     /// Returns the key for a provider.
@@ -156,6 +156,15 @@ fn local(variable: &'static str, given: &str, port: u16) -> Result<String, Choos
         url.set_ip_host(IpAddr::V4(Ipv4Addr::LOCALHOST)).ok();
     }
     Ok(beneath(url, "v1").to_string())
+}
+
+/// Returns a host as it stands in a URL.
+fn bracketed(host: &str) -> String {
+    if host.parse::<Ipv6Addr>().is_ok() {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
+    }
 }
 
 fn is_open_ai(url: &Url) -> bool {

@@ -65,9 +65,8 @@ impl OwnRuns {
         let query = WaitQuery {
             any: true,
             timeout_ms: Some(limits::OWN_RUNS_LOOK_MS),
-            until_output: None,
-            until_asked: false,
             interrupt: Some(interrupt.as_fd()),
+            ..WaitQuery::default()
         };
         // What went wrong shows when they are looked at again.
         store.wait(ids, &query).map(drop).ok();

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use outlast_agent::models::{Choice, ChooseError, Provider, choose, key_of};
+use outlast_agent::models::{Choice, ChooseError, Provider, choose, context_tokens, key_of};
 use outlast_journal::error::Advice;
 use outlast_testkit::model::ScriptedModel;
 
@@ -302,4 +302,41 @@ async fn a_choice_holds_no_key_and_the_key_is_found_again() {
     assert!(!written.contains("key-of-the-test"), "{written}");
     assert!(key_of(&choice, &|name| environment.get(name)).is_some());
     assert_eq!(choice.base_url, Some(format!("{}/", server.url())));
+}
+
+#[tokio::test]
+async fn a_server_says_how_much_its_window_holds() {
+    let both = r#"{"data": [{"id": "m", "owned_by": "llamacpp"}],
+        "default_generation_settings": {"n_ctx": 8192}}"#;
+    let llama = ScriptedModel::new();
+    llama.page_for_models("application/json", both);
+    let environment = Environment::new().with_llama(&llama);
+    for asked in [None, Some("llama.cpp"), Some("llama.cpp/m"), Some("m")] {
+        let choice = environment.choose(asked).await.expect("a model");
+        assert_eq!(context_tokens(&choice), 8_192, "{asked:?}");
+    }
+
+    let other = ScriptedModel::new();
+    let list = r#"{"data": [{"id": "m", "max_model_len": 16384}]}"#;
+    other.page_for_models("application/json", list);
+    let environment = Environment::new().with("OPENAI_BASE_URL", other.url());
+    let choice = environment.choose(None).await.expect("a model");
+    assert_eq!(context_tokens(&choice), 16_384);
+
+    let ollama = serving(&["m"]);
+    let environment = Environment::new()
+        .with("OLLAMA_HOST", ollama.url())
+        .with("OLLAMA_CONTEXT_LENGTH", "65536");
+    let choice = environment.choose(None).await.expect("a model");
+    assert_eq!(context_tokens(&choice), 65_536);
+}
+
+#[tokio::test]
+async fn a_list_of_several_pages_refuses_nothing() {
+    let server = ScriptedModel::new();
+    let page = r#"{"data": [{"id": "first"}], "has_more": true}"#;
+    server.page_for_models("application/json", page);
+    let environment = Environment::new().with("OPENAI_BASE_URL", server.url());
+    let choice = environment.choose(Some("on-the-next-page")).await;
+    assert_eq!(choice.expect("it is believed").name, "on-the-next-page");
 }

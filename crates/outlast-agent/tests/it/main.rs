@@ -5,5 +5,7 @@
 
 mod choosing;
 mod faults;
+mod real;
+mod secure;
 mod talk;
 mod turns;

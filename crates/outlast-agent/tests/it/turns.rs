@@ -368,8 +368,8 @@ async fn what_a_model_says_in_refusal_is_its_text() {
         }}),
     ];
     let stream = |events: &[Value], end: &str| {
-        let events: String = events.iter().map(|it| format!("data: {it}\n\n")).collect();
-        Turn::raw(200, "text/event-stream", &format!("{events}{end}"))
+        let events: Vec<_> = events.iter().map(|it| format!("data: {it}\n\n")).collect();
+        Turn::raw(200, "text/event-stream", &(events.concat() + end))
     };
     for (provider, turn) in [
         (Provider::Compatible, stream(&of_chat, "data: [DONE]\n\n")),

@@ -242,7 +242,12 @@ fn every_key_of_the_configuration_is_explained() {
         names.len(),
         fields(&self::source("outlast-journal/src/limits.rs"), "Limits").len()
     );
-    let keys = ["outlast/src/policy/rules.rs", "outlast/src/sandbox.rs"].map(keys_of);
+    let keys = [
+        "outlast/src/policy/rules.rs",
+        "outlast/src/sandbox.rs",
+        "outlast/src/config/agent.rs",
+    ]
+    .map(keys_of);
     let names: BTreeSet<&str> = names
         .into_iter()
         .chain(keys.iter().flatten().map(String::as_str))
@@ -284,7 +289,12 @@ fn every_verb_and_option_is_explained() {
     let verbs = verbs.iter();
     let no_heading = verbs.filter(|verb| !headings.contains(&verb.as_str()));
 
-    let parts = ["outlast/src/cli/run.rs", "outlast/src/cli/look.rs"].map(source);
+    let parts = [
+        "outlast/src/cli/run.rs",
+        "outlast/src/cli/look.rs",
+        "outlast/src/cli/agent.rs",
+    ]
+    .map(source);
     let options: BTreeSet<_> = parts
         .iter()
         .chain([&program])

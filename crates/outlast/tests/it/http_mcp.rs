@@ -38,7 +38,7 @@ fn every_revision_is_served_on_one_endpoint_without_a_session() {
         }
         let listed = mcp.result("tools/list", json!({}));
         let tools = listed["tools"].as_array().expect("a list");
-        assert_eq!(tools.len(), 6, "{revision}");
+        assert_eq!(tools.len(), 9, "{revision}");
         let begun = mcp.call(
             "background_run",
             json!({"command": format!("echo {revision}"), "wait_secs": 30}),

@@ -11,7 +11,8 @@ fn read(variables: &[(&str, &str)]) -> Result<Places, ChooseError> {
 }
 
 fn place(provider: Provider, variables: &[(&str, &str)]) -> Option<String> {
-    read(variables).expect("an environment").of(provider)
+    let places = read(variables).expect("an environment");
+    places.of(provider).expect("an address")
 }
 
 #[test]
@@ -95,6 +96,8 @@ fn local_servers_are_at_their_usual_ports_or_where_their_own_variables_say() {
         let found = place(Provider::Ollama, variables);
         assert_eq!(found.as_deref(), Some(ollama), "{variables:?}");
     }
+    let ipv6 = place(Provider::Ollama, &[("OLLAMA_HOST", "::1")]);
+    assert_eq!(ipv6.as_deref(), Some("http://[::1]:11434/v1/"));
     let llama = |variables: &[_]| place(Provider::LlamaCpp, variables);
     assert_eq!(llama(&[]).as_deref(), Some("http://127.0.0.1:8080/v1/"));
     let elsewhere = [("LLAMA_ARG_HOST", "0.0.0.0"), ("LLAMA_ARG_PORT", "81")];
@@ -122,6 +125,17 @@ fn an_address_that_cannot_be_used_is_refused_without_being_shown() {
             !shown.contains("word@") && !shown.contains("=word"),
             "{shown}"
         );
+    }
+}
+
+#[test]
+fn an_address_of_a_local_server_that_is_none_is_told_to_who_asks_for_it() {
+    let places = read(&[("OLLAMA_HOST", "no host"), ("LLAMA_ARG_PORT", "many")]);
+    let places = places.expect("an environment");
+    assert_eq!(places.of(Provider::Anthropic).expect("the usual one"), None);
+    for provider in [Provider::Ollama, Provider::LlamaCpp] {
+        let error = places.of(provider).expect_err("no address");
+        assert_eq!(error.code(), "bad_model_address");
     }
 }
 

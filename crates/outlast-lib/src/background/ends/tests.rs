@@ -96,6 +96,25 @@ fn in_a_store_that_cannot_be_written_what_was_told_is_remembered() {
     assert_eq!(drained(&background), []);
 }
 
+/// As while `background_cancel` waits for the end that it causes.
+#[test]
+fn an_end_that_is_kept_silent_wakes_nobody_until_it_is_not() {
+    let fixture = Fixture::new();
+    let background = open(&fixture);
+    let id = ended(&fixture, 1, clock::now().0 + 1_000);
+    let is_woken = || {
+        background
+            .wait_for_end(Some(0), None)
+            .expect("one can wait")
+    };
+    assert!(!background.ends().silence(id));
+    assert!(background.ends().silence(id), "it was silent already");
+    assert_eq!((is_woken(), drained(&background)), (false, Vec::new()));
+    background.ends().unsilence(&id);
+    assert!(is_woken());
+    assert_eq!(drained(&background), [(id, false)]);
+}
+
 #[test]
 fn a_wait_without_runs_ends_with_its_time() {
     let fixture = Fixture::new();
