@@ -3,10 +3,10 @@
 
 mod agent_ground;
 mod agent_loop;
-mod agent_tools;
 mod agent_stage;
 mod agent_surface;
 mod agent_surface_cli;
+mod agent_tools;
 mod case_bad_input;
 mod case_child;
 mod case_durable;
