@@ -4,7 +4,7 @@
 //! the list of things to do and the newest messages stay. What stands in the end is stored
 //! whole, so that a successor goes on with the same words.
 
-use crate::memory::{Memory, length};
+use crate::memory::length;
 use crate::message::Message;
 use outlast_journal::agent::TodoItem;
 use outlast_journal::limits;
@@ -44,8 +44,13 @@ pub(crate) fn kept_from(messages: &[Message], window: u64) -> usize {
 
 /// Returns the messages that take the place of all, given the model's summary of those before
 /// `from`.
-pub(crate) fn shortened(memory: &Memory, from: usize, summary: Option<&str>) -> Vec<Message> {
-    let opening = memory.messages.first().and_then(|first| match first {
+pub(crate) fn shortened(
+    messages: &[Message],
+    from: usize,
+    summary: Option<&str>,
+    things_to_do: &[TodoItem],
+) -> Vec<Message> {
+    let opening = messages.first().and_then(|first| match first {
         Message::User { text } => Some(task_of(text)),
         Message::Assistant { .. } | Message::Result { .. } => None,
     });
@@ -53,10 +58,9 @@ pub(crate) fn shortened(memory: &Memory, from: usize, summary: Option<&str>) -> 
     let mut text = opening.unwrap_or_default().to_owned();
     text.push_str(SUMMARY_BEGINS);
     text.push_str(summary.unwrap_or(NO_SUMMARY));
-    text.push_str(&todo(&memory.todo));
-    let mut messages = vec![Message::User { text }];
-    messages.extend(memory.messages.iter().skip(from).cloned());
-    messages
+    text.push_str(&todo(things_to_do));
+    let kept = messages.iter().skip(from).cloned();
+    [Message::User { text }].into_iter().chain(kept).collect()
 }
 
 /// What stands between the task and the summary.

@@ -5,6 +5,7 @@
 //! gets wrong is a text that says how to put it right.
 
 mod arguments;
+pub(crate) mod background;
 mod calculate;
 mod call_output;
 mod catalogue;
@@ -25,14 +26,17 @@ mod todo;
 mod walk;
 pub(crate) mod workspace;
 
+use outcome::OwnAct;
 pub(crate) use outcome::Refusal;
 pub use outcome::{Outcome, OwnCall, Plan};
 
 use crate::message::ToolSpec;
 use arguments::Arguments;
+use background::Runs;
 use catalogue::{Kind, TOOLS, Tool};
 use outlast_journal::agent::{CallClass, CallRequest, CallResult, TodoSet};
 use outlast_journal::limits::OWN_CALL_MS;
+use outlast_journal::mask::Masker;
 use outlast_journal::worker::CallEnded;
 use outlast_journal::{RunId, Tier};
 use outlast_lib::Store;
@@ -63,15 +67,15 @@ pub struct Surroundings {
     pub run: RunId,
     /// Those that it goes on with, newest first.
     pub earlier: Vec<RunId>,
-    /// Whether it may start agent runs.
-    pub has_sub_agents: bool,
 }
 
 /// The tools of one run, and what the model knows of its files.
-#[derive(Debug)]
 pub struct Toolbox {
     surroundings: Surroundings,
     workspace: Option<Arc<Workspace>>,
+    runs: Option<Arc<Runs>>,
+    /// Finds the secrets of the run in what a model is shown.
+    masker: Option<Masker>,
     seen: Seen,
     todo: TodoSet,
 }
@@ -83,10 +87,18 @@ impl Toolbox {
         let workspace = Workspace::open(&surroundings.workspace, Some(store));
         Self {
             workspace: workspace.ok().map(Arc::new),
+            runs: None,
+            masker: masker_of(&surroundings),
             surroundings,
             seen: Seen::default(),
             todo: TodoSet::default(),
         }
+    }
+
+    /// Returns the tools with those that start runs.
+    pub(crate) fn with_runs(self, runs: Option<Runs>) -> Self {
+        let runs = runs.map(Arc::new);
+        Self { runs, ..self }
     }
 
     /// Returns what the model is told of, always in the same order: only what can work here.
@@ -97,17 +109,20 @@ impl Toolbox {
             description: tool.description.to_owned(),
             schema: self.schema(tool),
         });
-        specs.collect()
+        let runs = self.runs.iter().flat_map(|runs| runs.specs());
+        specs.chain(runs).collect()
     }
 
     /// Returns what a repeat of a call of this tool would do. Nobody knows it of an unknown one.
     pub fn class(&self, name: &str) -> CallClass {
-        catalogue::tool(name).map_or(CallClass::Once, |tool| tool.class)
+        let own = catalogue::tool(name).map(|tool| tool.class);
+        own.or_else(|| background::class(name))
+            .unwrap_or(CallClass::Once)
     }
 
     /// Returns the call in words, at most `BRIEF_CHARS` of them.
     pub fn brief(&self, name: &str, arguments: &Value) -> String {
-        outcome::brief_of(name, arguments)
+        self.masked(outcome::brief_of(name, arguments))
     }
 
     /// Returns the model's list of things to do.
@@ -135,16 +150,19 @@ impl Toolbox {
     }
 
     fn plan_within(&self, name: &str, arguments: &Value, tier: Tier) -> Plan {
-        let Some(tool) = catalogue::tool(name) else {
-            return Refusal::new("unknown_tool", self.unknown(name)).into();
-        };
-        if self.surroundings.is_local && !tool.is_for_local {
+        let tool = catalogue::tool(name);
+        let is_for_local = tool.is_some_and(|tool| tool.is_for_local);
+        let is_known = tool.is_some() || background::class(name).is_some();
+        if self.surroundings.is_local && is_known && !is_for_local {
             let why = format!(
                 "`{name}` is refused: this run is local, nothing contains it, and so it only reads; \
                  say in your answer what you would have done"
             );
             return Refusal::new("local_reads_only", why).into();
         }
+        let Some(tool) = tool else {
+            return self.plan_run(name, arguments);
+        };
         let needs = needs(tool, arguments);
         if needs > tier && !self.surroundings.asks {
             return above(name, tier, needs);
@@ -153,6 +171,21 @@ impl Toolbox {
             Err(what) => Refusal::new("bad_arguments", format!("`{name}`: {what}")).into(),
             Ok(_) if needs > tier => above(name, tier, needs),
             Ok(read) => self.plan_read(tool, &read),
+        }
+    }
+
+    fn plan_run(&self, name: &str, arguments: &Value) -> Plan {
+        let read = self
+            .runs
+            .as_ref()
+            .and_then(|runs| runs.read(name, arguments));
+        match read {
+            Some(Ok(arguments)) => Plan::Own(OwnCall {
+                act: OwnAct::Background(name.to_owned()),
+                arguments,
+            }),
+            Some(Err(refusal)) => refusal.into(),
+            None => Refusal::new("unknown_tool", self.unknown(name)).into(),
         }
     }
 
@@ -176,21 +209,29 @@ impl Toolbox {
         planned.unwrap_or_else(Plan::from)
     }
 
-    /// Does a call in the worker. Dropped, it is given up; a search may then go on for
-    /// `SEARCH_MS` in its thread.
-    pub async fn run(&mut self, call: OwnCall) -> Outcome {
-        let name = call.tool.name;
-        let done = self.act(call).await;
-        let outcome = done.unwrap_or_else(|refusal| refusal.outcome(name));
+    /// Does a call in the worker, the one with the id `call` of this run. Dropped, it is given
+    /// up; a search may then go on for `SEARCH_MS` in its thread, and a start is done.
+    pub async fn run(&mut self, call: &str, own: OwnCall) -> Outcome {
+        let name = own.name().to_owned();
+        let done = self.act(call, own).await;
+        let outcome = done.unwrap_or_else(|refusal| refusal.outcome(&name));
         self.note(outcome.saw.as_ref(), None, false);
-        outcome
+        self.shown(outcome)
     }
 
-    async fn act(&mut self, call: OwnCall) -> Result<Outcome, Refusal> {
-        let arguments = call.arguments;
+    async fn act(&mut self, call: &str, own: OwnCall) -> Result<Outcome, Refusal> {
+        let arguments = own.arguments;
+        let tool = match own.act {
+            OwnAct::Tool(tool) => tool,
+            OwnAct::Background(name) => {
+                let runs = self.runs.clone().ok_or_else(not_planned)?;
+                let call = call.to_owned();
+                return in_thread(Box::new(move || Ok(runs.act(&call, &name, &arguments)))).await;
+            }
+        };
         let workspace = self.workspace.clone();
         let around = self.surroundings.clone();
-        let act: Act = match call.tool.kind {
+        let act: Act = match tool.kind {
             Kind::ReadFile => files(workspace, read::read, arguments),
             Kind::ListDir => files(workspace, list::list, arguments),
             Kind::FindFiles => files(workspace, find::find, arguments),
@@ -205,28 +246,11 @@ impl Toolbox {
                 return Ok(todo::outcome(&self.todo));
             }
             Kind::EditFile | Kind::WriteFile | Kind::Shell | Kind::HttpRequest => {
-                let why = "it is for the hands; plan it first".to_owned();
-                return Err(Refusal::new("unknown_tool", why));
+                return Err(not_planned());
             }
         };
-        // A thread of its own: a slow disk must not keep the worker from hearing a cancel.
-        let bound = Duration::from_millis(OWN_CALL_MS);
-        match tokio::time::timeout(bound, tokio::task::spawn_blocking(act)).await {
-            Ok(Ok(done)) => done,
-            Ok(Err(_)) => Err(Refusal::new(
-                "tool_broke",
-                "the tool broke; do it another way",
-            )),
-            Err(_) => {
-                let why = format!(
-                    "it took longer than {} s; ask for less",
-                    OWN_CALL_MS / 1_000
-                );
-                Err(Refusal::new("too_slow", why))
-            }
-        }
+        in_thread(act).await
     }
-
     /// Returns what came of a call that the hands did. The same arguments, end and log make the
     /// same outcome, whenever it is asked for.
     pub fn finish(
@@ -245,7 +269,25 @@ impl Toolbox {
         };
         let is_whole = kind == Some(Kind::WriteFile);
         self.note(None, outcome.wrote.as_ref(), is_whole);
-        outcome
+        self.shown(outcome)
+    }
+
+    /// Returns an outcome without the secrets of the run: it goes into the journal.
+    fn shown(&self, outcome: Outcome) -> Outcome {
+        Outcome {
+            shown: self.masked(outcome.shown),
+            brief: self.masked(outcome.brief),
+            ..outcome
+        }
+    }
+
+    fn masked(&self, text: String) -> String {
+        match &self.masker {
+            Some(masker) if masker.is_empty() => text,
+            Some(masker) => String::from_utf8_lossy(&masker.mask(text.as_bytes())).into_owned(),
+            // What may hold a secret is not shown where it could not be found.
+            None => "[outlast: not shown: the secrets of the run cannot be masked]\n".to_owned(),
+        }
     }
 
     /// Folds a call of an earlier worker: what was read and written, and the list.
@@ -300,6 +342,25 @@ impl Toolbox {
 
 type Act = Box<dyn FnOnce() -> Result<Outcome, Refusal> + Send>;
 
+/// Does what blocks in a thread of its own: the worker must hear a cancel meanwhile.
+async fn in_thread(act: Act) -> Result<Outcome, Refusal> {
+    let bound = Duration::from_millis(OWN_CALL_MS);
+    match tokio::time::timeout(bound, tokio::task::spawn_blocking(act)).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_)) => Err(Refusal::new(
+            "tool_broke",
+            "the tool broke; do it another way",
+        )),
+        Err(_) => {
+            let why = format!(
+                "it took longer than {} s; ask for less",
+                OWN_CALL_MS / 1_000
+            );
+            Err(Refusal::new("too_slow", why))
+        }
+    }
+}
+
 fn files(
     workspace: Option<Arc<Workspace>>,
     act: fn(&Workspace, &Arguments) -> Result<Outcome, Refusal>,
@@ -318,7 +379,7 @@ fn needs(tool: &Tool, arguments: &Value) -> Tier {
 
 fn own(tool: &'static Tool, arguments: &Arguments) -> Plan {
     Plan::Own(OwnCall {
-        tool,
+        act: OwnAct::Tool(tool),
         arguments: arguments.clone(),
     })
 }
@@ -333,6 +394,15 @@ fn above(name: &str, tier: Tier, needs: Tier) -> Plan {
         why,
         needs: Some(needs),
     }
+}
+
+fn not_planned() -> Refusal {
+    Refusal::new("unknown_tool", "the call is not one of the worker's own")
+}
+
+fn masker_of(around: &Surroundings) -> Option<Masker> {
+    let spec = around.store.spec(&around.run).ok()?;
+    around.store.masker(&spec)
 }
 
 fn workspace_gone() -> Refusal {

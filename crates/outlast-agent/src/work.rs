@@ -160,7 +160,7 @@ impl Worker<'_> {
     /// Puts the task before the model.
     async fn open(&mut self) -> Result<(), ChannelError> {
         let task = &self.agent.request.task;
-        let notes = self.own_runs.notes_for(&self.spec.project, task);
+        let notes = self.tools.notes_for(task);
         let text = prompt::opening(task, notes.as_deref());
         self.say(crate::memory::by::OPENING, text).await
     }

@@ -313,6 +313,8 @@ impl Record {
         match &self.failure {
             Some(failure) if failure.code == "no_such_program" => 127,
             Some(failure) if failure.code == "engine_lost" => 125,
+            // It began, and how its worker's process ended says nothing.
+            Some(_) | None if self.kind == Kind::Agent && self.started.is_some() => 1,
             Some(_) | None => 126,
         }
     }

@@ -185,18 +185,7 @@ impl Request {
             limits::OUTPUT_BYTES_MAX,
             "bytes",
         );
-        let asked = match &self.command {
-            CommandLine::Agent(agent) => agent.turns_max,
-            CommandLine::Direct(_) | CommandLine::Shell { .. } => None,
-        };
-        let turns_max = clamp(
-            &mut notices,
-            "max-turns",
-            asked.unwrap_or(limits::TURNS),
-            1,
-            limits::TURNS_MAX,
-            "turns",
-        );
+        let turns_max = self.turns_max(&mut notices);
         Ok(Checked {
             turns_max,
             label: label(self.label.as_deref(), &command),
@@ -209,6 +198,15 @@ impl Request {
             output_bytes_max,
             notices,
         })
+    }
+
+    fn turns_max(&self, notices: &mut Vec<String>) -> u64 {
+        let asked = match &self.command {
+            CommandLine::Agent(agent) => agent.turns_max,
+            CommandLine::Direct(_) | CommandLine::Shell { .. } => None,
+        };
+        let asked = asked.unwrap_or(limits::TURNS);
+        clamp(notices, "max-turns", asked, 1, limits::TURNS_MAX, "turns")
     }
 
     fn check_command(&self) -> Result<String, RequestError> {

@@ -167,7 +167,8 @@ pub enum Said {
 #[serde(tag = "verb", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Heard {
-    /// The answer to hello: everything is in the journal up to here.
+    /// The answer to hello, and the first thing that a worker hears: everything is in the journal
+    /// up to here.
     Welcome {
         /// Format version.
         v: u32,

@@ -117,9 +117,19 @@ impl Background {
     /// the command executes, a cancel until the tree is gone, at most its grace and some
     /// seconds. An ended run that was read, and one that was cancelled, is not drained.
     pub fn call(&self, tool: &str, arguments: &Value) -> Answer {
+        self.call_with_key(tool, arguments, None)
+    }
+
+    /// The same for a call that may come again: a start with the same `key` starts nothing more
+    /// and answers with the run that there is.
+    pub fn call_once(&self, tool: &str, arguments: &Value, key: &str) -> Answer {
+        self.call_with_key(tool, arguments, Some(key))
+    }
+
+    fn call_with_key(&self, tool: &str, arguments: &Value, key: Option<&str>) -> Answer {
         match tool {
-            tools::RUN => self.run(arguments),
-            tools::AGENT if self.has_spawner() => self.agent(arguments),
+            tools::RUN => self.run(arguments, key),
+            tools::AGENT if self.has_spawner() => self.agent(arguments, key),
             tools::LIST => self.list(arguments),
             tools::OUTPUT => self.output(arguments),
             tools::CANCEL => self.cancel(arguments),

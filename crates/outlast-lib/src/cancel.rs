@@ -134,8 +134,8 @@ impl Store {
             status,
             // The first cause decides how a run ends.
             cancelled: !before.status.is_ended()
-                && (status == Status::Cancelled || after.cancelling),
-            is_cancelling: after.cancelling,
+                && (status == Status::Cancelled || is_asked && after.cancelling),
+            is_cancelling: is_asked && after.cancelling,
             leftovers_stopped,
         })
     }

@@ -207,7 +207,7 @@ impl Advice for NoteError {
         match self {
             Self::Blank => "blank",
             Self::TooLong { .. } => "too_long",
-            Self::NotWritable => "store_not_writable",
+            Self::NotWritable => "store_read_only",
             Self::Newer { .. } => "notes_newer",
             Self::Unreachable(_) | Self::Damaged | Self::Database(_) => "notes_unreadable",
         }

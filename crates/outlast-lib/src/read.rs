@@ -144,7 +144,7 @@ impl Store {
 
     /// Returns what masks the secrets of a run; `None` where they cannot be, and what may hold
     /// them is not to be shown.
-    pub(crate) fn masker(&self, spec: &Spec) -> Option<Masker> {
+    pub fn masker(&self, spec: &Spec) -> Option<Masker> {
         if spec.secrets.is_empty() {
             return Some(Masker::new(&[0; 32], &[]));
         }

@@ -9,10 +9,10 @@ mod order;
 
 pub(crate) use keeper::keep;
 
-use crate::platform::poll::Watch;
+use crate::platform::poll::{self, Watch};
 use crate::platform::spawn::{self, Exec};
 use crate::platform::{self, confine};
-use crate::{fsio, launch, process};
+use crate::{fsio, launch, process, tree};
 use outlast_journal::policy::CallOrder;
 use outlast_journal::worker::{CallAsk, CallEnded, CallProgram};
 use outlast_journal::{Fact, Line, Spec, limits, names};
@@ -236,27 +236,21 @@ fn spawn_keeper(spec: &Spec, handed: &OwnedFd, socket: &UnixStream) -> io::Resul
     spawn::spawn(&exec).map_err(|(_, error)| error)
 }
 
-/// Kills what carries the mark of a call whose keeper is gone.
-pub(crate) fn end_marked(call: &str) {
-    const ROUNDS_MAX: usize = 50;
-    let mark = format!("{}={call}", names::CALL_VARIABLE);
+/// Kills what a keeper that is gone has left: it hangs on us now, as a child that is neither in
+/// `spared` nor a run of its own.
+///
+/// Whoever forks while it is killed leaves a child behind, so it is looked at until nothing was
+/// there twice.
+pub(crate) fn end_orphans(runs_dir: &Path, spared: &[i32]) {
+    const ROUNDS_MAX: usize = 100;
+    let mut empty_looks = 0;
     for _ in 0..ROUNDS_MAX {
-        let own = platform::process::own_pid();
-        let mut below = process::children(own);
-        let mut at = 0;
-        while let Some(pid) = below.get(at).copied() {
-            at += 1;
-            below.extend(process::children(pid));
-        }
-        below.retain(|pid| process::has_environment(*pid, &mark));
-        let alive = below.into_iter().filter_map(process::current);
-        let alive: Vec<_> = alive.filter(|one| process::is_alive(*one)).collect();
-        if alive.is_empty() {
+        let was_any = tree::kill_orphans(runs_dir, spared);
+        empty_looks = if was_any { 0 } else { empty_looks + 1 };
+        if empty_looks == 2 {
             return;
         }
-        for one in alive {
-            process::signal(one, libc::SIGKILL).ok();
-        }
+        poll::poll(&mut [], Some(1)).ok();
     }
 }
 

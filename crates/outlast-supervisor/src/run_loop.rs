@@ -405,7 +405,7 @@ impl RunLoop {
         let due = self.timers.grace.unwrap_or(0);
         let left_ms = due.saturating_sub(clock::monotonic_ms());
         self.stop_calls(left_ms);
-        let tree = Tree::look_beside(&self.runs_dir, &self.ours(), &self.keepers());
+        let tree = self.look_beside(&self.keepers());
         tree.ask_nested(left_ms, &self.owned.spec.id);
         let name = self.owned.spec.stop_signal.as_deref().unwrap_or("TERM");
         let signal = signal_number(name).map_or(libc::SIGTERM, i32::from);
@@ -414,7 +414,11 @@ impl RunLoop {
     }
 
     fn look(&mut self) -> Tree {
-        let tree = Tree::look(&self.runs_dir, &self.ours());
+        self.look_beside(&[])
+    }
+
+    fn look_beside(&mut self, apart: &[i32]) -> Tree {
+        let tree = Tree::look_beside(&self.runs_dir, &self.ours(), apart);
         if self.life.has_ended() {
             self.leftovers_seen = self.leftovers_seen.max(tree.processes.len() as u64);
         }

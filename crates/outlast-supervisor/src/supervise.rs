@@ -174,7 +174,7 @@ fn live(
     }
 }
 
-fn no_pipe(error: io::Error) -> Refused {
+fn no_pipe(error: &io::Error) -> Refused {
     Refused::from(Failure {
         code: "could_not_start".to_owned(),
         message: "no pipe could be made".to_owned(),
@@ -192,8 +192,8 @@ fn begin_work(owned: &mut Owned, environment: Vec<u8>) -> Result<Main, Refused> 
         )?),
         None => None,
     };
-    let (output, output_end) = platform::file::pipe().map_err(no_pipe)?;
-    platform::file::set_nonblocking(&output).map_err(no_pipe)?;
+    let (output, output_end) = platform::file::pipe().map_err(|error| no_pipe(&error))?;
+    platform::file::set_nonblocking(&output).map_err(|error| no_pipe(&error))?;
     let mut head = Box::new(Head::new(environment));
     let main = head.start(&owned.spec, &owned.run_dir, output_end.as_fd())?;
     fault::point("spawned");
@@ -234,13 +234,13 @@ fn say_started(owned: &mut Owned, main: ProcessRef, posture: Option<&Posture>) -
 
 /// Executes the command and says so in the journal.
 fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
-    let (output, output_end) = platform::file::pipe().map_err(no_pipe)?;
+    let (output, output_end) = platform::file::pipe().map_err(|error| no_pipe(&error))?;
     platform::file::let_others_write(&output_end).ok();
     let stdin = match owned.spec.stdin {
-        Stdin::Null => OwnedFd::from(fs::File::open("/dev/null").map_err(no_pipe)?),
+        Stdin::Null => OwnedFd::from(fs::File::open("/dev/null").map_err(|error| no_pipe(&error))?),
         Stdin::Pipe => {
-            let (read, write) = platform::file::pipe().map_err(no_pipe)?;
-            platform::file::set_nonblocking(&write).map_err(no_pipe)?;
+            let (read, write) = platform::file::pipe().map_err(|error| no_pipe(&error))?;
+            platform::file::set_nonblocking(&write).map_err(|error| no_pipe(&error))?;
             owned.connections.set_stdin(write);
             read
         }
@@ -274,7 +274,7 @@ fn execute(owned: &mut Owned, environment: &[u8]) -> Result<Main, Refused> {
     fault::point("spawned");
     let posture = contained.as_ref().map(|contained| &contained.posture);
     let started_ms = say_started(owned, main, posture);
-    platform::file::set_nonblocking(&output).map_err(no_pipe)?;
+    platform::file::set_nonblocking(&output).map_err(|error| no_pipe(&error))?;
     Ok(Main {
         pid: main.pid,
         contained: contained.map(Box::new),

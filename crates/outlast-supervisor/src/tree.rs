@@ -118,6 +118,20 @@ pub(crate) fn kill_children(runs_dir: &Path, spares_nested: bool, spared: Option
     was_any
 }
 
+/// Kills every direct child that is alive, not in `spared` and no run of its own; returns whether
+/// there was one.
+pub(crate) fn kill_orphans(runs_dir: &Path, spared: &[i32]) -> bool {
+    let mut was_any = false;
+    for pid in process::children(platform::process::own_pid()) {
+        let current = process::current(pid).filter(|_| !spared.contains(&pid));
+        let alive = current.filter(|one| process::is_alive(*one));
+        if alive.is_some() && nested(pid, runs_dir).is_none() {
+            was_any |= platform::process::signal_child(pid, libc::SIGKILL).is_ok();
+        }
+    }
+    was_any
+}
+
 /// Returns whether `pid` is below this process.
 pub(crate) fn is_below(pid: i32) -> bool {
     let own = platform::process::own_pid();

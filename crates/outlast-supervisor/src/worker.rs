@@ -36,6 +36,8 @@ pub(crate) struct Head {
     pub(crate) process: Option<ProcessRef>,
     /// The way to it.
     pub(crate) channel: Option<Channel>,
+    /// Whether it was welcomed. What it is told before that stands in its journal.
+    is_welcome: bool,
     /// How many there were, this one included.
     pub(crate) number: u32,
     /// How the last one ended.
@@ -68,6 +70,7 @@ impl Head {
             environment,
             process: None,
             channel: None,
+            is_welcome: false,
             number: 0,
             before: None,
             fault: None,
@@ -100,6 +103,7 @@ impl Head {
         self.number += 1;
         self.process = Some(process);
         self.channel = Some(channel);
+        self.is_welcome = false;
         Ok(process)
     }
 
@@ -164,8 +168,13 @@ impl Head {
         kept
     }
 
-    /// Tells the worker something, if there is one. One that does not read is done for.
+    /// Tells the worker something, if there is one that listens. One that does not read is done
+    /// for.
     pub(crate) fn tell(&mut self, message: &Message) {
+        self.is_welcome |= matches!(message, Message::Welcome { .. });
+        if !self.is_welcome {
+            return;
+        }
         let is_behind = match &mut self.channel {
             Some(channel) => !channel.send(&message.to_bytes()),
             None => false,

@@ -60,7 +60,7 @@ impl Asked {
             turns_max: self.turns_max.or(agent.turns_max),
             is_local: self.is_local,
             asks: self.asks,
-            ask_ms: None,
+            ask_ms: agent.ask_ms,
             schema: self.schema,
             model,
             tokens_max: agent.tokens_max,

@@ -58,7 +58,7 @@ struct Key {
 }
 
 /// Every limit that can be set, in the order in which they are shown.
-const KEYS: [Key; 9] = [
+const KEYS: [Key; 10] = [
     Key {
         name: "runs_per_session",
         form: COUNT,
@@ -82,6 +82,12 @@ const KEYS: [Key; 9] = [
         form: COUNT,
         write: |limits, value| count(value).map(|read| limits.command_depth_max = read),
         read: |limits| json!(limits.command_depth_max),
+    },
+    Key {
+        name: "agent_depth",
+        form: COUNT,
+        write: |limits, value| count(value).map(|read| limits.agent_depth_max = read),
+        read: |limits| json!(limits.agent_depth_max),
     },
     Key {
         name: "descendants",

@@ -6,6 +6,9 @@ use crate::tools::workspace::{Workspace, at, may_be_written, trouble};
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt, PermissionsExt};
 use cap_std::fs::{Metadata, MetadataExt};
 use outlast_journal::limits::EDIT_FILE_BYTES_MAX;
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -161,7 +164,11 @@ impl Target {
                 keep(&file, &current.metadata)?;
             }
             file.sync_data()?;
-            dir.rename(&temporary, &dir, name)
+            if current.is_some() {
+                dir.rename(&temporary, &dir, name)
+            } else {
+                put_new(&dir, &temporary, name)
+            }
         })();
         if written.is_err() {
             dir.remove_file(&temporary).ok();
@@ -171,6 +178,9 @@ impl Target {
 
     fn not_written(&self, error: &std::io::Error) -> Refused {
         let named = &self.named;
+        if error.kind() == ErrorKind::AlreadyExists {
+            return changed(named);
+        }
         let is_forbidden = matches!(
             error.kind(),
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem | ErrorKind::ResourceBusy
@@ -183,6 +193,15 @@ impl Target {
              another user"
         );
         Refused::new("not_writable", why)
+    }
+}
+
+/// Gives a file its name, unless another has come to have it.
+fn put_new(dir: &Dir, temporary: &str, name: &OsStr) -> std::io::Result<()> {
+    match renameat_with(dir, temporary, dir, name, RenameFlags::NOREPLACE) {
+        // Not every file system can tell the two apart.
+        Err(Errno::INVAL | Errno::NOSYS) => dir.rename(temporary, dir, name),
+        other => Ok(other?),
     }
 }
 

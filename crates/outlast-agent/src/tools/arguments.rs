@@ -46,6 +46,11 @@ impl Arguments {
         self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
+    /// Returns all members as an object, without those that were `null`.
+    pub(super) fn to_value(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
     /// Returns a member as it is.
     pub(super) fn value(&self, name: &str) -> Option<&Value> {
         self.0.get(name)

@@ -74,7 +74,13 @@ pub(super) fn query(around: &Surroundings, arguments: &Arguments) -> Result<Outc
 fn line(event: &Event) -> String {
     let message = event.message.as_deref().unwrap_or_default();
     let message = cut_chars(&message.replace('\n', " "), EVENT_CHARS);
-    format!("{} {} {}: {message}\n", event.seq.0, event.ts, event.kind)
+    let call = event.data.get("call").and_then(Value::as_str);
+    let call = call.map(|call| format!(" (call {call})"));
+    let call = call.unwrap_or_default();
+    format!(
+        "{} {} {}{call}: {message}\n",
+        event.seq.0, event.ts, event.kind
+    )
 }
 
 #[cfg(test)]

@@ -37,8 +37,26 @@ pub enum Plan {
 /// A call that the worker does itself, ready to be done.
 #[derive(Clone, Debug)]
 pub struct OwnCall {
-    pub(super) tool: &'static Tool,
+    pub(super) act: OwnAct,
     pub(super) arguments: Arguments,
+}
+
+/// Which tool a worker's own call is of.
+#[derive(Clone, Debug)]
+pub(super) enum OwnAct {
+    /// One of our own.
+    Tool(&'static Tool),
+    /// One of the background capability, by its name.
+    Background(String),
+}
+
+impl OwnCall {
+    pub(super) fn name(&self) -> &str {
+        match &self.act {
+            OwnAct::Tool(tool) => tool.name,
+            OwnAct::Background(name) => name,
+        }
+    }
 }
 
 /// What came of a call.

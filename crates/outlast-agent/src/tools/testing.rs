@@ -43,7 +43,6 @@ impl Bench {
             store: Arc::new(store),
             run: id(1),
             earlier: Vec::new(),
-            has_sub_agents: false,
         };
         make_run(&home.store(), &around.run);
         change(&mut around);
@@ -80,7 +79,7 @@ impl Bench {
                 shown: format!("refused {code}: {why}"),
                 ..Outcome::default()
             },
-            Plan::Own(own) => block_on(self.tools.run(own)),
+            Plan::Own(own) => block_on(self.tools.run("1.0", own)),
             Plan::Hands { program, stdin, .. } => {
                 self.calls += 1;
                 let call = format!("1.{}", self.calls);

@@ -1,15 +1,17 @@
 //! What is offered, what is refused, and what a later worker knows again.
 
-use super::testing::{Bench, block_on};
+use super::testing::{Bench, block_on, put, run_dir};
 use super::{Plan, Toolbox};
 use outlast_journal::Tier;
 use outlast_journal::agent::{CallClass, CallRequest, CallResult};
 use outlast_journal::limits::BRIEF_CHARS;
+use outlast_journal::mask::mark;
+use outlast_journal::names;
 use serde_json::{Value, json};
 
 const READS: [&str; 4] = ["read_file", "list_dir", "find_files", "grep_files"];
 
-fn names(bench: &Bench) -> Vec<String> {
+fn offered_to(bench: &Bench) -> Vec<String> {
     let specs = bench.tools.specs();
     specs.into_iter().map(|spec| spec.name).collect()
 }
@@ -25,7 +27,7 @@ fn code(plan: &Plan) -> (&'static str, Option<Tier>) {
 fn a_run_that_edits_is_offered_all_but_requests() {
     let bench = Bench::new();
     assert_eq!(
-        names(&bench),
+        offered_to(&bench),
         [
             "read_file",
             "list_dir",
@@ -47,7 +49,7 @@ fn a_run_that_edits_is_offered_all_but_requests() {
 #[test]
 fn a_run_that_reads_is_not_offered_what_writes() {
     let bench = Bench::with(|around| around.tier = Tier::ReadOnly);
-    let offered = names(&bench);
+    let offered = offered_to(&bench);
     assert!(offered.contains(&"shell".to_owned()));
     for name in ["edit_file", "write_file", "http_request", "remember"] {
         assert!(!offered.contains(&name.to_owned()), "{name}");
@@ -57,7 +59,7 @@ fn a_run_that_reads_is_not_offered_what_writes() {
 #[test]
 fn a_run_with_full_access_is_offered_requests_and_nobody_a_search_of_the_web() {
     let bench = Bench::with(|around| around.tier = Tier::FullAccess);
-    let offered = names(&bench);
+    let offered = offered_to(&bench);
     assert!(offered.contains(&"http_request".to_owned()));
     assert!(!offered.contains(&"web_search".to_owned()));
 }
@@ -69,7 +71,7 @@ fn a_local_run_is_offered_reads_alone_and_refused_the_rest_by_name() {
         around.tier = Tier::ReadOnly;
         around.asks = true;
     });
-    let offered = names(&bench);
+    let offered = offered_to(&bench);
     assert_eq!(
         offered,
         [
@@ -333,7 +335,7 @@ fn a_call_that_is_dropped_is_given_up() {
         panic!("no own call");
     };
     block_on(async {
-        let call = bench.tools.run(own.clone());
+        let call = bench.tools.run("1.1", own.clone());
         let now = async {};
         tokio::select! {
             biased;
@@ -341,6 +343,37 @@ fn a_call_that_is_dropped_is_given_up() {
             _ = call => {}
         }
     });
-    let outcome = block_on(bench.tools.run(own));
+    let outcome = block_on(bench.tools.run("1.1", own));
     assert_eq!(outcome.shown, "     1\tx\n");
+}
+
+#[test]
+fn a_secret_of_the_run_is_masked_in_what_is_shown() {
+    let mut bench = Bench::new();
+    let secret = "a-long-secret-value-0123456789";
+    let key = [7; 32];
+    let store = bench.home.store();
+    put(&store.join(names::STORE_KEY), &key);
+    let dir = run_dir(&store, &bench.around.run);
+    let spec = std::fs::read(dir.join(names::SPEC)).unwrap();
+    let mut spec: Value = serde_json::from_slice(&spec).unwrap();
+    spec["secrets"] = json!([mark(&key, "MY_TOKEN", secret.as_bytes()).unwrap()]);
+    put(&dir.join(names::SPEC), spec.to_string().as_bytes());
+    bench.file("a", format!("token = {secret}\n"));
+    bench.tools = Toolbox::new(bench.around.clone());
+    for (name, arguments) in [
+        ("read_file", json!({"path": "a"})),
+        ("grep_files", json!({"pattern": "token"})),
+        ("shell", json!({"command": "cat a"})),
+        ("shell", json!({"command": format!("echo {secret}")})),
+    ] {
+        let outcome = bench.call(name, &arguments);
+        assert!(
+            outcome.shown.contains("[outlast: MY_TOKEN masked]"),
+            "{}",
+            outcome.shown
+        );
+        assert!(!outcome.shown.contains(secret));
+        assert!(!outcome.brief.contains(secret), "{}", outcome.brief);
+    }
 }

@@ -194,7 +194,7 @@ impl Worker<'_> {
         let begun = Instant::now();
         let mut later: Vec<News> = Vec::new();
         let outcome = {
-            let run = self.tools.run(own);
+            let run = self.tools.run(&call.id, own);
             tokio::pin!(run);
             loop {
                 if self.is_cancelling {

@@ -60,24 +60,13 @@ impl OwnRuns {
         self.store.notices(&scope, ENDS_MAX).unwrap_or_default()
     }
 
-    /// Returns the notes of earlier runs that fit a task, as lines.
-    ///
-    /// Notes that cannot be read are none: they help, and no more.
-    pub(super) fn notes_for(&self, project: &str, task: &str) -> Option<String> {
-        let notes = self.store.notes(project, task).unwrap_or_default();
-        let lines = notes.iter().map(|note| format!("- {}", note.text));
-        let lines: Vec<String> = lines.collect();
-        (!lines.is_empty()).then(|| lines.join("\n"))
-    }
-
     /// Waits until one of `ids` has ended, or `interrupt` can be read. Blocks.
     fn wait(store: &Store, ids: &[RunId], interrupt: &UnixStream) {
         let query = WaitQuery {
             any: true,
             timeout_ms: Some(limits::OWN_RUNS_LOOK_MS),
-            until_output: None,
-            until_asked: false,
             interrupt: Some(interrupt.as_fd()),
+            ..WaitQuery::default()
         };
         // What went wrong shows when they are looked at again.
         store.wait(ids, &query).map(drop).ok();

@@ -77,7 +77,7 @@ impl Worker<'_> {
         self.was_shortened = true;
         let text = summary.as_deref().map(|said| said.text.as_str());
         let messages = if has_old {
-            compact::shortened(&self.memory, from, text)
+            compact::shortened(&self.memory.messages, from, text, &self.memory.todo)
         } else {
             self.memory.messages.clone()
         };

@@ -5,6 +5,7 @@ use crate::channel::{Channel, ChannelError, News};
 use crate::log::Log;
 use crate::memory::Memory;
 use crate::models::{Choice, Model, ModelError, context_tokens, key_of, price};
+use crate::tools::background::Runs;
 use crate::tools::{Surroundings, Toolbox};
 use crate::{prompt, stall};
 use outlast_journal::agent::{AgentSpec, Final, RunMeta, Work};
@@ -98,7 +99,12 @@ pub(crate) async fn begin<'a>(
         }
     };
     let chain = chain(&store, agent);
-    let mut tools = Toolbox::new(surroundings(spec, agent, &store, &chain));
+    let first = chain.last().copied().unwrap_or(spec.id);
+    let environment = std::env::vars_os().collect();
+    // Without its runs an agent still works: what it cannot have it is not offered.
+    let runs = Runs::open(spec, agent, &store, first, environment);
+    let around = surroundings(spec, agent, &store, &chain);
+    let mut tools = Toolbox::new(around).with_runs(runs.ok().flatten());
     let mut memory = Memory::default();
     for id in chain.iter().rev() {
         let dir = store.directory_of(id).unwrap_or_default();
@@ -177,7 +183,6 @@ fn surroundings(
         store: Arc::clone(store),
         run: spec.id,
         earlier: chain.to_vec(),
-        has_sub_agents: agent.has_sub_agents,
     }
 }
 

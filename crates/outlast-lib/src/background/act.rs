@@ -17,8 +17,11 @@ const HOLDERS_NAMED_MAX: usize = 8;
 
 impl Background {
     /// Starts a command.
-    pub(super) fn run(&self, arguments: &serde_json::Value) -> Answer {
-        match self.asked_run(arguments) {
+    pub(super) fn run(&self, arguments: &serde_json::Value, key: Option<&str>) -> Answer {
+        match self
+            .asked_run(arguments)
+            .map(|request| with_key(request, key))
+        {
             Ok(request) => self.begin(&request, Answer::fine(), |answer, begun| {
                 let lifetime = match request.lifetime {
                     Lifetime::Detached => "detached",
@@ -78,32 +81,19 @@ impl Background {
     }
 
     /// Starts a sub-agent.
-    pub(super) fn agent(&self, arguments: &serde_json::Value) -> Answer {
+    pub(super) fn agent(&self, arguments: &serde_json::Value, key: Option<&str>) -> Answer {
         let asked = match self.asked_agent(arguments) {
             Ok(asked) => asked,
             Err(error) => return Answer::refused(&error),
         };
         let spawner = self.options.spawner.as_ref();
         let spawner = spawner.expect("the tool is there with a spawner only");
-        let Spawned::Command {
-            words,
-            env,
-            child_session_id,
-        } = match spawner(&asked) {
+        let spawned = match spawner(&asked) {
             Ok(spawned) => spawned,
             Err(error) => return Answer::refused(&error),
         };
-        let request = Request {
-            env_set: env,
-            label: asked.label,
-            timeout_ms: Some(self.timeout_ms()),
-            delegated: Some(Delegated {
-                task: asked.task,
-                model: asked.model.clone(),
-                child_session_id: child_session_id.clone(),
-            }),
-            ..self.request(CommandLine::Direct(words), asked.cwd)
-        };
+        let child_session_id = spawned.child_session_id().map(str::to_owned);
+        let request = with_key(self.asked_of(&asked, spawned), key);
         self.begin(&request, Answer::fine(), |answer, begun| {
             let who = match &asked.model {
                 Some(model) => format!("The sub-agent, on model `{model}`,"),
@@ -115,6 +105,40 @@ impl Background {
                 .with_some("child_session_id", child_session_id.as_deref())
                 .with_message(begun, message)
         })
+    }
+
+    /// Returns the request for what carries a sub-agent out.
+    fn asked_of(&self, asked: &SubAgent, spawned: Spawned) -> Request {
+        let cwd = asked.cwd.clone();
+        let request = match spawned {
+            Spawned::Command {
+                words,
+                env,
+                child_session_id,
+            } => Request {
+                env_set: env,
+                delegated: Some(Delegated {
+                    task: asked.task.clone(),
+                    model: asked.model.clone(),
+                    child_session_id,
+                }),
+                ..self.request(CommandLine::Direct(words), cwd)
+            },
+            Spawned::Agent {
+                request,
+                environment,
+                containment,
+            } => Request {
+                environment,
+                containment,
+                ..self.request(CommandLine::Agent(request), cwd)
+            },
+        };
+        Request {
+            label: asked.label.clone(),
+            timeout_ms: Some(self.timeout_ms()),
+            ..request
+        }
     }
 
     fn asked_agent(&self, arguments: &serde_json::Value) -> Result<SubAgent, ArgumentError> {
@@ -253,6 +277,13 @@ impl Background {
     }
 }
 
+fn with_key(request: Request, key: Option<&str>) -> Request {
+    Request {
+        idempotency_key: key.map(str::to_owned),
+        ..request
+    }
+}
+
 impl Answer {
     fn with_message(self, begun: &Begun, message: String) -> Self {
         self.with_notices(begun.notices.clone())
@@ -277,7 +308,8 @@ fn capacity_hint(request: &Request, holders: &[(RunId, String)]) -> String {
     let mut hint = "go on when you are told that one has ended, or cancel one with \
                     background_cancel"
         .to_owned();
-    if request.delegated.is_none() {
+    let is_agent = request.delegated.is_some() || matches!(request.command, CommandLine::Agent(_));
+    if !is_agent {
         hint.push_str(", or pass `queue`");
     }
     for (at, (id, label)) in holders.iter().take(HOLDERS_NAMED_MAX).enumerate() {

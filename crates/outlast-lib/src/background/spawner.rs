@@ -1,7 +1,9 @@
 //! How a host says what program a sub-agent is.
 
-use crate::Advice;
+use crate::{Advice, Containment};
+use outlast_journal::agent::AgentRequest;
 use std::error::Error;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,6 +43,27 @@ pub enum Spawned {
         /// Session that the sub-agent has in its own program, by which a reader finds it.
         child_session_id: Option<String>,
     },
+    /// An agent run of our own, which the store starts like any other.
+    Agent {
+        /// What is asked of it: the task, the model.
+        request: Box<AgentRequest>,
+        /// The whole environment of its worker, with the key of its model.
+        environment: Vec<(OsString, OsString)>,
+        /// What contains its calls: no more than the session's own may do.
+        containment: Option<Containment>,
+    },
+}
+
+impl Spawned {
+    /// Returns the session that the sub-agent has in a program of its own.
+    pub(super) fn child_session_id(&self) -> Option<&str> {
+        match self {
+            Self::Command {
+                child_session_id, ..
+            } => child_session_id.as_deref(),
+            Self::Agent { .. } => None,
+        }
+    }
 }
 
 /// Why a host makes no sub-agent.

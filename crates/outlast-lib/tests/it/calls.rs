@@ -3,7 +3,7 @@
 use crate::home::{Place, kill, processes_in};
 use crate::worker;
 use libtest_mimic::Trial;
-use outlast_journal::{Containment, Status, Tier};
+use outlast_journal::{Containment, Status, Tier, limits};
 use outlast_lib::{Record, Request, RunId};
 use outlast_testkit::eventually;
 use serde_json::{Value, json};
@@ -20,6 +20,11 @@ pub(crate) fn register(trials: &mut Vec<Trial>) {
         a_worker_that_dies_for_good_fails_the_run,
         what_cannot_be_a_call_is_refused,
         contained_calls_are_told_as_bound_and_the_hand_is_in_there,
+        a_call_that_floods_keeps_head_and_tail_and_costs_its_supervisor_nothing,
+        a_worker_that_sends_garbage_is_replaced,
+        a_worker_that_floods_facts_is_still_cancelled,
+        a_worker_that_never_reads_is_still_stopped,
+        calls_of_a_local_run_are_refused,
     );
 }
 
@@ -198,4 +203,94 @@ fn contained_calls_are_told_as_bound_and_the_hand_is_in_there() {
     eventually("all is gone", crate::home::LIMIT, || {
         processes_in(&place.home).is_empty()
     });
+}
+
+/// Memory of a process of its own, in KiB.
+fn memory_kib(pid: i32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"));
+    let number = line.and_then(|line| line.trim().split(' ').next()?.parse().ok());
+    number.expect("the kernel tells memory")
+}
+
+fn a_call_that_floods_keeps_head_and_tail_and_costs_its_supervisor_nothing() {
+    const ALL: u64 = 100 << 20;
+    let place = Place::new();
+    let script =
+        format!("sh touch begun; yes flood | head -c {ALL}; echo; echo last\nsh touch end\npark");
+    let id = begin(&place, &script);
+    let before = memory_kib(place.supervisor_of(&id));
+    eventually("the flood is over", crate::home::LIMIT, || {
+        place.home.path().join("end").exists()
+    });
+    let after = memory_kib(place.supervisor_of(&id));
+    assert!(after < before + 256, "{before} KiB, then {after} KiB");
+    let result = results(&place, &id)[0].clone();
+    assert_eq!(result["output_bytes"], ALL + 6);
+    let log = place.run_dir(&id).join("calls/1.1.log");
+    let gap = fs::read_to_string(log.with_extension("gap")).expect("the middle is gone");
+    assert!(gap.contains("\"from\""), "{gap}");
+    use std::os::unix::fs::MetadataExt;
+    let kept = fs::metadata(&log).expect("there is a log").blocks() * 512;
+    assert!(
+        kept <= limits::CALL_OUTPUT_BYTES_MAX + (64 << 10),
+        "{kept} bytes on disk"
+    );
+    place.cancel_now(&id);
+}
+
+fn a_worker_that_sends_garbage_is_replaced() {
+    let place = Place::new();
+    let (id, record) = done(&place, "garbage\nsh echo x >>effects");
+    assert_eq!(record.status, Status::Completed);
+    assert_eq!(place.lines("effects"), ["x"]);
+    let workers = kinds(&place, &id, "worker.started");
+    assert_eq!(workers[1]["fault"], "it sent what no worker says");
+}
+
+fn a_worker_that_floods_facts_is_still_cancelled() {
+    let place = Place::new();
+    let id = begin(&place, "flood 100000");
+    eventually("facts come", crate::home::LIMIT, || {
+        kinds(&place, &id, "text").len() > 50
+    });
+    let supervisor = place.supervisor_of(&id);
+    let before = memory_kib(supervisor);
+    eventually("more come", crate::home::LIMIT, || {
+        kinds(&place, &id, "text").len() > 200
+    });
+    let after = memory_kib(supervisor);
+    assert!(after < before + 512, "{before} KiB, then {after} KiB");
+    let query = outlast_lib::CancelQuery::default();
+    place.store.cancel(&id, &query).expect("it can be asked");
+    assert_eq!(place.ended(&id).status, Status::Cancelled);
+    place.is_sound();
+}
+
+fn a_worker_that_never_reads_is_still_stopped() {
+    let place = Place::new();
+    let id = begin(&place, "deaf");
+    eventually("it is behind", crate::home::LIMIT, || {
+        kinds(&place, &id, "todo.set").len() > 1_000
+    });
+    place.cancel_now(&id);
+    assert_eq!(place.record(&id).status, Status::Cancelled);
+    place.is_sound();
+    place.is_deserted();
+}
+
+fn calls_of_a_local_run_are_refused() {
+    let place = Place::new();
+    let mut request = request(&place, "sh touch effect");
+    if let outlast_lib::CommandLine::Agent(agent) = &mut request.command {
+        agent.is_local = true;
+    }
+    let id = place.begin(&request);
+    let record = place.ended(&id);
+    assert_eq!(
+        (record.posture.mode.as_str(), record.posture.tier.as_str()),
+        ("host", "ReadOnly")
+    );
+    assert_eq!(results(&place, &id)[0]["failure"]["code"], "no_backend");
+    assert!(!place.home.path().join("effect").exists());
 }

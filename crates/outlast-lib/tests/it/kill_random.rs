@@ -22,10 +22,10 @@ const RUNS: u32 = 40;
 const BUDGET: Duration = Duration::from_secs(30);
 
 /// Marsaglia's xorshift: all that is asked of it is another order each time.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, most: u64) -> u64 {
+    pub(crate) fn below(&mut self, most: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -40,7 +40,7 @@ enum Victim {
     Main,
 }
 
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     let given = std::env::var("OUTLAST_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok());

@@ -26,6 +26,7 @@ mod inherit;
 mod keys;
 mod kill_matrix;
 mod kill_random;
+mod kill_worker;
 mod leftovers;
 mod life;
 mod nested;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
     keys::register(&mut trials);
     kill_matrix::register(&mut trials);
     kill_random::register(&mut trials);
+    kill_worker::register(&mut trials);
     leftovers::register(&mut trials);
     life::register(&mut trials);
     nested::register(&mut trials);

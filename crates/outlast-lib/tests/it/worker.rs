@@ -4,11 +4,12 @@
 //! stands in the journal already is not done again. A line that begins with `&`
 //! does not wait for its call.
 
-use outlast_journal::agent::{AgentRequest, Asked, CallResult, Final, Input, Work};
+use outlast_journal::agent::{AgentRequest, Asked, CallResult, Final, Input, TodoSet, Work};
 use outlast_journal::worker::{CallAsk, CallEnded, CallProgram, Heard, Said};
 use outlast_journal::{Fact, Line, Spec, Timestamp};
 use outlast_lib::CommandLine;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -44,7 +45,7 @@ struct Worker {
     told: u64,
     /// Lines that were done before.
     done: usize,
-    inputs: Vec<Input>,
+    inputs: BTreeMap<u64, Input>,
     /// Asks that were told, and answers to them.
     answered: Vec<(String, bool)>,
     is_cancelling: bool,
@@ -65,16 +66,14 @@ impl Worker {
             reader,
             told: 0,
             done: 0,
-            inputs: Vec::new(),
+            inputs: BTreeMap::new(),
             answered: Vec::new(),
             is_cancelling: false,
             ended: Vec::new(),
             unknown: Vec::new(),
         };
         if this.script.first().is_some_and(|line| line == "silent") {
-            loop {
-                std::thread::park();
-            }
+            sleep_for_ever();
         }
         this.say(&Said::hello());
         this.hear_until(|heard| matches!(heard, Heard::Welcome { .. }));
@@ -84,6 +83,7 @@ impl Worker {
 
     fn fold(&mut self, dir: &Path) {
         let journal = fs::read(dir.join("journal.jsonl")).expect("the run has a journal");
+        let mut taken: Vec<u64> = Vec::new();
         for line in journal.split(|byte| *byte == b'\n') {
             let Ok(line) = Line::from_bytes(line) else {
                 continue;
@@ -92,11 +92,18 @@ impl Worker {
                 self.answered.push((answered.ask, answered.is_approved));
             }
             match Work::read(&line.kind, line.message.as_deref(), &line.data) {
-                Some(Work::CallResult(_)) => self.done += 1,
-                Some(Work::Input(input)) => self.inputs.push(input),
+                Some(Work::CallResult(result)) => {
+                    self.done += 1;
+                    let shown: Value = serde_json::from_str(&result.shown).unwrap_or_default();
+                    taken.extend(shown["number"].as_u64());
+                }
+                Some(Work::Input(input)) => {
+                    self.inputs.insert(input.number, input);
+                }
                 _ => {}
             }
         }
+        self.inputs.retain(|number, _| !taken.contains(number));
     }
 
     fn run(mut self) -> ExitCode {
@@ -252,10 +259,12 @@ impl Worker {
     }
 
     fn input(&mut self) -> Value {
-        while self.inputs.is_empty() {
+        loop {
+            if let Some((_, input)) = self.inputs.pop_first() {
+                return json!(input);
+            }
             self.hear();
         }
-        json!(self.inputs.remove(0))
     }
 
     /// Tells facts without end until it is cancelled.
@@ -272,7 +281,7 @@ impl Worker {
         self.result(call, &json!("does not read"));
         loop {
             self.told += 1;
-            let fact = said(self.told, &Work::TodoSet(Default::default()));
+            let fact = said(self.told, &Work::TodoSet(TodoSet::default()));
             if self.stream.write_all(&fact.to_bytes()).is_err() {
                 std::process::exit(1);
             }
@@ -345,10 +354,18 @@ impl Worker {
                 let answer = (answered.ask.clone(), answered.is_approved);
                 self.answered.push(answer);
             }
-            Heard::Input(input) => self.inputs.push(input.clone()),
-            _ => {}
+            Heard::Input(input) => {
+                self.inputs.insert(input.number, input.clone());
+            }
+            Heard::Wrote { .. } | Heard::NotWritten { .. } | _ => {}
         }
         heard
+    }
+}
+
+fn sleep_for_ever() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 

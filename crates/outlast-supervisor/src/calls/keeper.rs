@@ -69,7 +69,7 @@ fn sync(order: &CallOrder) -> Result<(), Failure> {
     let synced = File::open(journal).and_then(|journal| journal.sync_data());
     fault::point("call_synced");
     synced.map_err(|error| Failure {
-        code: "store".to_owned(),
+        code: "store_unwritable".to_owned(),
         message: "the call's claim cannot be brought to the disk".to_owned(),
         errno: error.raw_os_error(),
     })
@@ -153,7 +153,8 @@ fn execute(
                 environment,
             };
             let started = contain.start(stdin.as_fd(), end.as_fd());
-            let contained = started.map_err(|Refused { failure, .. }| failure)?;
+            let mut contained = started.map_err(|Refused { failure, .. }| failure)?;
+            contained.limits.leave();
             (contained.main.pid, Some(contained))
         }
     };
@@ -262,8 +263,6 @@ impl<'a> Keeper<'a> {
         }
         self.drain();
         self.output.trim_all();
-        // The run's limits are its supervisor's to take away.
-        std::mem::forget(self.contained.take());
         Ok(self.ended())
     }
 

@@ -142,6 +142,8 @@ fn join(root: &Path, own: &str) -> PathBuf {
 pub(crate) struct Group {
     path: PathBuf,
     version: u8,
+    /// Whether another process takes it away.
+    is_left: bool,
 }
 
 impl Group {
@@ -162,6 +164,7 @@ impl Group {
         let group = Self {
             path,
             version: *version,
+            is_left: false,
         };
         let settings = if *version == 2 {
             counted.settings_v2(most)
@@ -189,6 +192,11 @@ impl Group {
     /// Takes a process into it; what that starts from then on is in it too.
     pub(super) fn take(&self, pid: i32) -> io::Result<()> {
         self.set("cgroup.procs", &pid.to_string())
+    }
+
+    /// Leaves it to another process to take it away.
+    pub(super) fn leave(&mut self) {
+        self.is_left = true;
     }
 
     /// How often the kernel has killed something of it for want of memory.
@@ -228,7 +236,9 @@ fn sweep(parent: &Path) {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        fs::remove_dir(&self.path).ok();
+        if !self.is_left {
+            fs::remove_dir(&self.path).ok();
+        }
     }
 }
 

@@ -157,6 +157,11 @@ impl Bound {
         self.groups.iter().try_for_each(|group| group.take(pid))
     }
 
+    /// Leaves the groups to the supervisor of the run, whose other calls are in them.
+    pub(crate) fn leave(&mut self) {
+        self.groups.iter_mut().for_each(Group::leave);
+    }
+
     /// What holds of the run by these limits.
     pub(super) fn guarantees(&self) -> Vec<Guarantee> {
         let named = [

@@ -62,7 +62,9 @@ impl RunLoop {
                     ..Answer::ok()
                 })
             }
-            _ => Err(("bad_message", "the message is not understood".to_owned())),
+            Ask::Cancel { .. } | Ask::Subscribe { .. } | Ask::Send { .. } | _ => {
+                Err(("bad_message", "the message is not understood".to_owned()))
+            }
         }
     }
 

@@ -285,7 +285,10 @@ impl RunLoop {
             .as_mut()
             .and_then(|head| head.calls.take_lost(reaped.pid));
         if let Some(lost) = lost {
-            calls::end_marked(&lost.call);
+            let worker = self.head.as_ref().and_then(|head| head.process);
+            let mut spared = self.keepers();
+            spared.extend(worker.map(|worker| worker.pid));
+            calls::end_orphans(&self.runs_dir, &spared);
             if lost.is_stopped || self.life.is_stopping() {
                 self.end_call(CallEnded {
                     signal: Some("KILL".to_owned()),
@@ -445,9 +448,12 @@ fn meaning(told: &Told) -> Option<Meaning> {
     if !matches!(told.kind.as_str(), "ask" | "final") {
         return Some(Meaning::Nothing);
     }
-    match Work::read(&told.kind, told.message.as_deref(), &told.data)? {
-        Work::Ask(asked) => Some(Meaning::Ask(asked.ask)),
-        Work::Final(told) => Some(Meaning::Final(Box::new(Verdict::of(&told)))),
-        _ => None,
+    let read = Work::read(&told.kind, told.message.as_deref(), &told.data)?;
+    if let Work::Ask(asked) = read {
+        return Some(Meaning::Ask(asked.ask));
     }
+    if let Work::Final(told) = read {
+        return Some(Meaning::Final(Box::new(Verdict::of(&told))));
+    }
+    None
 }

@@ -71,6 +71,10 @@ const SEVERAL_VERSIONS: &[(&str, &str)] = &[
         "bollard is built with an older one than rmcp; both are small",
     ),
     (
+        "io-lifetimes",
+        "fs-set-times of cap-std is built with an older one; both are small",
+    ),
+    (
         "syn",
         "the macros of tracing are built with an older one; neither is in the program",
     ),

@@ -1,6 +1,10 @@
 //! What of agent runs a user configures: the model, and budgets over the whole run.
 
-use crate::config::{ConfigError, shown};
+use crate::{
+    config::{ConfigError, shown},
+    values::duration_ms,
+};
+use outlast_journal::limits;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use toml::{Table, Value};
@@ -9,7 +13,13 @@ use toml::{Table, Value};
 pub(crate) const TABLE: &str = "agent";
 
 /// Its keys, in the order in which they are shown.
-pub(crate) const KEYS: [&str; 4] = ["model", "max_turns", "max_tokens", "max_cost"];
+pub(crate) const KEYS: [&str; 5] = [
+    "model",
+    "max_turns",
+    "max_tokens",
+    "max_cost",
+    "ask_timeout",
+];
 
 /// What is configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +32,8 @@ pub(crate) struct AgentConfig {
     pub(crate) tokens_max: Option<u64>,
     /// Most cost of a run, in millionths of a US dollar.
     pub(crate) cost_micros_max: Option<u64>,
+    /// How long an ask stays open, in milliseconds.
+    pub(crate) ask_ms: Option<u64>,
 }
 
 impl AgentConfig {
@@ -38,6 +50,7 @@ impl AgentConfig {
                 "model" => "the name of a model, such as \"ollama/qwen3\"",
                 "max_turns" | "max_tokens" => "a whole number from 1",
                 "max_cost" => "US dollars above 0, such as 2.50",
+                "ask_timeout" => "a time up to an hour, such as \"10m\"",
                 _ => {
                     return Err(ConfigError::Key {
                         file: file.to_owned(),
@@ -63,6 +76,7 @@ impl AgentConfig {
             }
             "max_turns" => self.turns_max = Some(count(value)?),
             "max_tokens" => self.tokens_max = Some(count(value)?),
+            "ask_timeout" => self.ask_ms = Some(ask_ms(value)?),
             _ => self.cost_micros_max = Some(micros(value)?),
         }
         Some(())
@@ -74,9 +88,15 @@ impl AgentConfig {
             "model" => json!(self.model),
             "max_turns" => json!(self.turns_max),
             "max_tokens" => json!(self.tokens_max),
+            "ask_timeout" => json!(self.ask_ms.map(|ms| format!("{ms}ms"))),
             _ => json!(self.cost_micros_max.map(dollars)),
         }
     }
+}
+
+fn ask_ms(value: &Value) -> Option<u64> {
+    let ms = duration_ms(value.as_str()?).ok()?;
+    (1..=limits::ASK_MS).contains(&ms).then_some(ms)
 }
 
 fn count(value: &Value) -> Option<u64> {

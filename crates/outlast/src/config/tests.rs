@@ -33,7 +33,7 @@ fn a_file_that_is_not_there_says_nothing() {
 fn every_limit_can_be_set_in_words() {
     let (_home, config) = load(
         "[limits]\nruns_per_session = 1\nruns_per_store = 2\nagent_runs = 3\ndepth = 4\n\
-         descendants = 5\nmax_output = \"6MiB\"\ngrace = \"7s\"\ntool_timeout = 8\n\
+         agent_depth = 2\ndescendants = 5\nmax_output = \"6MiB\"\ngrace = \"7s\"\ntool_timeout = 8\n\
          retention_days = 9\n",
     );
     let config = config.expect("a configuration");
@@ -42,6 +42,7 @@ fn every_limit_can_be_set_in_words() {
     expected.store_runs_max = 2;
     expected.agent_runs_max = 3;
     expected.command_depth_max = 4;
+    expected.agent_depth_max = 2;
     expected.descendants_max = 5;
     expected.output_bytes_max = 6 << 20;
     expected.grace_ms = 7_000;
@@ -68,7 +69,7 @@ fn an_unknown_key_is_an_error_that_names_file_and_key() {
     insta::assert_debug_snapshot!(refused("[limits]\nrun_per_store = 1\n"), @r#"
     (
         "the configuration `HOME/config.toml` has the unknown key `limits.run_per_store`",
-        "the table [limits] may have runs_per_session, runs_per_store, agent_runs, depth, descendants, max_output, grace, tool_timeout, retention_days",
+        "the table [limits] may have runs_per_session, runs_per_store, agent_runs, depth, agent_depth, descendants, max_output, grace, tool_timeout, retention_days",
     )
     "#);
     assert!(refused("[limit]\ndepth = 1\n").0.contains("`limit`"));

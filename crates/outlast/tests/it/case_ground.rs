@@ -348,7 +348,8 @@ pub(crate) fn status_number(pid: i32, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-fn command_line(pid: i32) -> Vec<String> {
+/// Returns the words that a process was started with.
+pub(crate) fn command_line(pid: i32) -> Vec<String> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0);
     words

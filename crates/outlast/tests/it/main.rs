@@ -1,9 +1,12 @@
 //! Promises of the command line, shown on the program itself. One file per promise.
 #![cfg(test)]
 
+mod agent_ground;
+mod agent_loop;
 mod agent_stage;
 mod agent_surface;
 mod agent_surface_cli;
+mod agent_tools;
 mod case_bad_input;
 mod case_child;
 mod case_durable;

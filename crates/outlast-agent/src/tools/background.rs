@@ -1,0 +1,187 @@
+//! The background tools: commands and, at top level, agents that go on beside the run.
+//!
+//! They are those of the library, for the session of this run. What is started has at most
+//! the posture of the run, and a start that comes again starts nothing more.
+
+use super::arguments::Arguments;
+use super::{Outcome, Refusal};
+use crate::message::ToolSpec;
+use crate::models::{Choice, ChooseError};
+use outlast_journal::agent::{AgentRequest, AgentSpec, CallClass};
+use outlast_journal::limits::BRIEF_CHARS;
+use outlast_journal::text::first_line_label;
+use outlast_journal::{RunId, Spec};
+use outlast_lib::background::{
+    Background, BackgroundOptions, SpawnError, Spawned, Spawner, SubAgent, Tool,
+};
+use outlast_lib::{ReadError, Store};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments that a run of an agent does not choose: a worker that is started again must not end
+/// what the one before it began, and a contained command stays in the workspace.
+const LIFETIME: &str = "lifetime";
+const DIRECTORY: &str = "cwd";
+
+/// What an agent run may start, and under which keys.
+pub(crate) struct Runs {
+    background: Background,
+    /// The run with which the work began: later ones go on with its calls.
+    first: RunId,
+    is_contained: bool,
+}
+
+impl Runs {
+    /// Opens the background capability for an agent run, with the environment of its worker.
+    ///
+    /// `None` for a run that only reads. Commands get what calls get, agents what the worker has.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the runs of the store cannot be listed.
+    pub(crate) fn open(
+        spec: &Spec,
+        agent: &AgentSpec,
+        store: &Arc<Store>,
+        first: RunId,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Result<Option<Self>, ReadError> {
+        if agent.request.is_local {
+            return Ok(None);
+        }
+        let for_calls = environment.iter().filter(|(name, _)| {
+            let names = &agent.call_env_names;
+            names.iter().any(|known| name == known.as_str())
+        });
+        let options = BackgroundOptions {
+            environment: for_calls.cloned().collect(),
+            origin: spec.origin.clone(),
+            containment: spec.containment.clone(),
+            spawner: agent
+                .has_sub_agents
+                .then(|| spawner(spec, agent, environment)),
+            ..BackgroundOptions::default()
+        };
+        let session = spec.id.to_string();
+        let directory = PathBuf::from(&spec.cwd);
+        let background = Background::new(Arc::clone(store), session, directory, options)?;
+        Ok(Some(Self {
+            background,
+            first,
+            is_contained: spec.containment.is_some(),
+        }))
+    }
+
+    /// Returns what the model is told of the tools, in their order.
+    pub(super) fn specs(&self) -> Vec<ToolSpec> {
+        let tools = self.background.tools().into_iter();
+        let specs = tools.map(|tool| ToolSpec {
+            name: tool.name.to_owned(),
+            description: tool.description.to_owned(),
+            schema: self.schema(&tool),
+        });
+        specs.collect()
+    }
+
+    /// Reads the arguments of a call.
+    ///
+    /// # Errors
+    ///
+    /// Refuses what does not keep the schema; `None` where there is no such tool.
+    pub(super) fn read(&self, name: &str, arguments: &Value) -> Option<Result<Arguments, Refusal>> {
+        let tools = self.background.tools();
+        let tool = tools.into_iter().find(|tool| tool.name == name)?;
+        let read = Arguments::read(arguments, &self.schema(&tool));
+        Some(read.map_err(|what| Refusal::new("bad_arguments", format!("`{name}`: {what}"))))
+    }
+
+    /// Carries out a call. Blocks until what is started executes, or what is stopped is gone.
+    pub(super) fn act(&self, call: &str, name: &str, arguments: &Arguments) -> Outcome {
+        let key = format!("{}:{call}", self.first);
+        let answer = self.background.call_once(name, &arguments.to_value(), &key);
+        let value = answer.value();
+        let said = if answer.is_error() {
+            value["error"]["code"].as_str()
+        } else {
+            value["id"].as_str().or(value["status"].as_str())
+        };
+        let about = ["label", "command", "task", "id"]
+            .iter()
+            .find_map(|about| arguments.text(about));
+        let about = first_line_label(about.unwrap_or_default(), BRIEF_CHARS / 2);
+        let brief = format!("{name} {about}: {}", said.unwrap_or("done"));
+        let mut text = answer.text();
+        text.push('\n');
+        if answer.is_error() {
+            return Outcome::failed(text, &brief);
+        }
+        let mut outcome = Outcome::done(text, &brief);
+        if class(name) == Some(CallClass::Idempotent) && name != CANCEL {
+            outcome.started_run = value["id"].as_str().and_then(|id| RunId::parse(id).ok());
+        }
+        outcome
+    }
+
+    fn schema(&self, tool: &Tool) -> Value {
+        let mut schema = tool.schema.clone();
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.remove(LIFETIME);
+            if self.is_contained {
+                properties.remove(DIRECTORY);
+            }
+        }
+        schema
+    }
+}
+
+const CANCEL: &str = "background_cancel";
+
+/// Returns what a repeat of a call would do; `None` for another tool.
+pub(super) fn class(name: &str) -> Option<CallClass> {
+    match name {
+        // A start has a key, and what is gone is not stopped again.
+        "background_run" | "background_agent" | CANCEL => Some(CallClass::Idempotent),
+        "background_list" | "background_output" => Some(CallClass::Read),
+        _ => None,
+    }
+}
+
+/// Returns what makes the agents below a run: like the run, for a task and a model.
+fn spawner(spec: &Spec, agent: &AgentSpec, environment: Vec<(OsString, OsString)>) -> Spawner {
+    let containment = spec.containment.clone();
+    let above = agent.request.clone();
+    Arc::new(move |asked: &SubAgent| {
+        let model = below(&above, asked.model.as_deref())?;
+        let request = AgentRequest {
+            task: asked.task.clone(),
+            model: model.to_spec(),
+            tokens_max: above.tokens_max,
+            cost_micros_max: above.cost_micros_max,
+            ..AgentRequest::default()
+        };
+        Ok(Spawned::Agent {
+            request: Box::new(request),
+            environment: environment.clone(),
+            containment: containment.clone(),
+        })
+    })
+}
+
+fn below(above: &AgentRequest, asked: Option<&str>) -> Result<Choice, SpawnError> {
+    let failed = |source| SpawnError::Failed { source };
+    let Some(choice) = Choice::from_spec(&above.model) else {
+        return Err(failed("the provider of this run is not known".into()));
+    };
+    choice.below(asked).map_err(|error| match error {
+        ChooseError::OtherProvider { asked, .. } => SpawnError::ModelRefused {
+            model: asked,
+            known: vec![choice.name.clone()],
+        },
+        other => failed(Box::new(other)),
+    })
+}
+
+#[cfg(test)]
+mod tests;
