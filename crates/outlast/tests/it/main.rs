@@ -37,6 +37,7 @@ mod contain_network;
 mod contain_told;
 mod contain_use;
 mod guide;
+mod guide_agents;
 mod hosts;
 mod http_api;
 mod http_bounds;
