@@ -25,6 +25,10 @@ pub(crate) fn register(trials: &mut Vec<Trial>) {
         a_worker_that_floods_facts_is_still_cancelled,
         a_worker_that_never_reads_is_still_stopped,
         calls_of_a_local_run_are_refused,
+        a_supervisor_of_an_agent_run_costs_little_more_than_that_of_a_command,
+        a_run_started_in_a_call_outlives_it_and_is_cancelled_with_the_agent,
+        what_a_call_that_is_stopped_leaves_has_the_rest_of_its_grace,
+        a_text_longer_than_an_argument_is_told_as_not_started,
     );
 }
 
@@ -82,8 +86,18 @@ fn a_run_ends_as_its_worker_says() {
     let (_, record) = done(&place, "end max_turns");
     assert_eq!(record.status, Status::Failed);
     let (_, record) = done(&place, "end error");
+    assert_eq!(record.wait_code(), 1);
     let failure = record.failure.expect("an error is named");
     assert_eq!(failure.code, "provider_error");
+    let (id, record) = done(&place, "turn 3\nturn 4");
+    let usage = record.usage.expect("it is told");
+    assert_eq!((usage.tokens, usage.cost), (Some(7), Some(7.0)));
+    let mut request = request(&place, "sh true");
+    if let outlast_lib::CommandLine::Agent(agent) = &mut request.command {
+        agent.resumes = Some(id);
+    }
+    let next = place.begin(&request);
+    assert_eq!(place.ended(&next).resumes, Some(id));
     place.is_sound();
     place.is_deserted();
 }
@@ -211,6 +225,68 @@ fn memory_kib(pid: i32) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"));
     let number = line.and_then(|line| line.trim().split(' ').next()?.parse().ok());
     number.expect("the kernel tells memory")
+}
+
+fn a_supervisor_of_an_agent_run_costs_little_more_than_that_of_a_command() {
+    let place = Place::new();
+    let command = place.start("sleep 600");
+    let agent = begin(&place, "hand x\nsh true\nsh touch done; sleep 600");
+    eventually("its calls are done", crate::home::LIMIT, || {
+        place.home.path().join("done").exists()
+    });
+    let [command, agent] = [command, agent].map(|id| {
+        let kib = memory_kib(place.supervisor_of(&id));
+        place.cancel_now(&id);
+        kib
+    });
+    assert!(agent < command + 100, "{command} KiB and {agent} KiB");
+}
+
+fn a_run_started_in_a_call_outlives_it_and_is_cancelled_with_the_agent() {
+    let place = Place::new();
+    let program = std::env::current_exe().expect("a program knows its path");
+    let inner = "echo $$ >inner; exec sleep 600";
+    let script = format!(
+        "sh {} __start {} '{inner}' >/dev/null; echo over >>calls\npark",
+        program.display(),
+        place.store.root().display()
+    );
+    let id = begin(&place, &script);
+    place.has_lines("calls", 1);
+    eventually("the call has ended", crate::home::LIMIT, || {
+        results(&place, &id).len() == 1
+    });
+    let pid = place.pid_in("inner");
+    assert!(crate::home::is_alive(pid));
+    let runs = place.list();
+    let inner = runs.iter().find(|run| run.parent == Some(id));
+    let inner = inner.expect("it is a run inside").id;
+    let query = outlast_lib::CancelQuery::default();
+    place.store.cancel(&id, &query).expect("it can be asked");
+    assert_eq!(place.ended(&inner).status, Status::Cancelled);
+    place.cancel_now(&id);
+    place.is_sound();
+    place.is_deserted();
+}
+
+fn what_a_call_that_is_stopped_leaves_has_the_rest_of_its_grace() {
+    let place = Place::new();
+    let text = "(trap 'sleep 0.2; echo closed >>effects; exit' TERM; while :; do sleep 0.02; done) & \
+                touch up; wait";
+    let (id, _) = done(&place, &format!("brief 300 {text}"));
+    assert_eq!(results(&place, &id)[0]["end"], "timed_out");
+    assert_eq!(place.lines("effects"), ["closed"]);
+    place.is_deserted();
+}
+
+fn a_text_longer_than_an_argument_is_told_as_not_started() {
+    let place = Place::new();
+    let long = format!("sh : {}", "x".repeat(140_000));
+    let (id, _) = done(&place, &format!("{long}\nsh true"));
+    let results = results(&place, &id);
+    assert_eq!(results[0]["end"], "not_started");
+    assert_eq!(results[0]["failure"]["code"], "argument_list_too_long");
+    assert_eq!(results[1]["exit_code"], 0);
 }
 
 fn a_call_that_floods_keeps_head_and_tail_and_costs_its_supervisor_nothing() {

@@ -30,6 +30,7 @@ impl RunLoop {
                     self.usage = Usage {
                         cpu_ms,
                         peak_rss_bytes: rss_bytes,
+                        ..Usage::default()
                     };
                     let exit = self.take_main_exit(status);
                     self.note_memory(exit.as_ref());
@@ -86,7 +87,13 @@ impl RunLoop {
 
     /// What was used; of a container nobody says so.
     pub(super) fn usage_told(&self) -> Option<Usage> {
-        self.spared().is_none().then_some(self.usage)
+        let head = self.head.as_ref();
+        let told = Usage {
+            tokens: head.and_then(|head| head.tokens),
+            cost: head.and_then(|head| head.cost_micros).map(dollars),
+            ..self.usage
+        };
+        self.spared().is_none().then_some(told)
     }
 
     /// Returns the summary of the end: where nobody knows it, what is known.
@@ -194,4 +201,12 @@ impl RunLoop {
     pub(super) fn init(&self) -> Option<i32> {
         self.contained.as_ref().and_then(|contained| contained.init)
     }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "nobody pays 2^53 millionths of a dollar"
+)]
+fn dollars(micros: u64) -> f64 {
+    micros as f64 / 1e6
 }
