@@ -40,6 +40,7 @@ mod contain_told;
 mod contain_use;
 mod guide;
 mod guide_proxy;
+mod guide_agents;
 mod hosts;
 mod http_api;
 mod http_bounds;
