@@ -42,12 +42,12 @@ pub fn answer() -> Option<ExitCode> {
     }
     let mut words = std::env::args_os().skip(1);
     let first = words.next()?;
-    (first == names::WORK).then(|| work(words.collect()))
+    (first == names::WORK).then(|| work(&words.collect::<Vec<_>>()))
 }
 
-fn work(words: Vec<OsString>) -> ExitCode {
+fn work(words: &[OsString]) -> ExitCode {
     let mut out = io::stdout().lock();
-    match try_to_work(&words, &mut out) {
+    match try_to_work(words, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let told = writeln!(out, "error: {}\nhint: {}", chain(&error), error.hint());

@@ -197,8 +197,11 @@ impl Boss {
             .collect()
     }
 
+    /// Returns the kinds of the journal's lines. That a reader finds no lock, and so settles the
+    /// run, is nothing here.
     pub(super) fn kinds(&self) -> Vec<String> {
-        self.lines().into_iter().map(|line| line.kind).collect()
+        let kinds = self.lines().into_iter().map(|line| line.kind);
+        kinds.filter(|kind| kind != "failed").collect()
     }
 
     pub(super) fn facts(&self) -> Vec<Work> {
