@@ -367,7 +367,9 @@ fn a_turn_that_ends_with_its_command_running_goes_on_once_when_that_has_ended() 
     let id = id.and_then(|run| run["id"].as_str()).expect("an agent run");
     assert_eq!(child["parent"], id, "{child:#}");
     let woken = agents.journal(id).into_iter().find(|line| {
-        line["data"]["text"].as_str().is_some_and(|text| text.contains("has ended"))
+        line["data"]["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("has ended"))
     });
     let woken = woken.expect("the notice stands in the journal");
     let late = crate::case_ground::span_ms(&child["ended"], &woken["ts"]);

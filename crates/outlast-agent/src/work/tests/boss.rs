@@ -63,11 +63,11 @@ struct Shared {
 impl Boss {
     /// Returns a run of a task at full access.
     pub(super) fn new() -> Self {
-        Self::with(json!({}))
+        Self::with(&json!({}))
     }
 
     /// Returns a run with these members of its request.
-    pub(super) fn with(request: Value) -> Self {
+    pub(super) fn with(request: &Value) -> Self {
         let home = Home::new();
         let model = ScriptedModel::new();
         let mut asked = json!({
@@ -213,9 +213,12 @@ impl Boss {
     }
 
     fn end(&self) -> Option<Final> {
-        self.facts().into_iter().find_map(|fact| match fact {
-            Work::Final(end) => Some(*end),
-            _ => None,
+        self.facts().into_iter().find_map(|fact| {
+            if let Work::Final(end) = fact {
+                Some(*end)
+            } else {
+                None
+            }
         })
     }
 

@@ -48,9 +48,12 @@ fn the_newest_messages_stay_and_the_others_give_way_to_a_summary_with_the_task_a
     let compacted: Vec<_> = boss
         .facts()
         .into_iter()
-        .filter_map(|fact| match fact {
-            Work::Compacted(compacted) => Some(compacted),
-            _ => None,
+        .filter_map(|fact| {
+            if let Work::Compacted(compacted) = fact {
+                Some(compacted)
+            } else {
+                None
+            }
         })
         .collect();
     assert_eq!(compacted.len(), 1);
@@ -88,7 +91,7 @@ fn a_worker_that_dies_around_it_goes_on_with_the_same_words() {
 
 #[test]
 fn a_task_that_does_not_fit_is_an_error_and_no_endless_shortening() {
-    let mut boss = Boss::with(json!({"task": "x".repeat(40_000)}));
+    let mut boss = Boss::with(&json!({"task": "x".repeat(40_000)}));
     boss.window(8_000);
     boss.model.answer_all(|_| Turn::text("a summary"));
     let end = boss.work();
