@@ -64,11 +64,15 @@ impl Worker<'_> {
             return self.finish_hands(&call, &arguments, &ended, &dir).await;
         }
         let is_lost = call.is_of_dead_run && call.is_claimed && class != CallClass::Read;
-        let is_half_done = call.is_of_dead_worker
-            && call.is_called
-            && !call.is_claimed
-            && class == CallClass::Once
-            && call.answered.is_none();
+        // What the worker itself was doing when it died. A key that makes a repeat harmless is
+        // that of one run.
+        let was_doing = call.is_called && !call.is_claimed;
+        let is_half_done = was_doing
+            && match class {
+                CallClass::Read => false,
+                CallClass::Idempotent => call.is_of_dead_run,
+                CallClass::Once => call.is_of_dead_worker,
+            };
         if call.is_claimed && !call.is_of_dead_run {
             return self.await_hands(index, &arguments, None).await;
         }

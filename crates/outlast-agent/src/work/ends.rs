@@ -133,7 +133,7 @@ impl Worker<'_> {
                 "ask for less at once, or choose a model that writes more",
             ),
             Fault::Refused => (
-                "model_refused",
+                "model_declined",
                 "the model refused to go on".to_owned(),
                 "word the task in another way, or choose another model",
             ),
