@@ -42,15 +42,15 @@ pub fn answer() -> Option<ExitCode> {
     }
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|first| first == names::WORK) {
-        return Some(work(words.collect()));
+        return Some(work(&words.collect::<Vec<_>>()));
     }
     outlast_lib::note_worker();
     None
 }
 
-fn work(words: Vec<OsString>) -> ExitCode {
+fn work(words: &[OsString]) -> ExitCode {
     let mut out = io::stdout().lock();
-    match try_to_work(&words, &mut out) {
+    match try_to_work(words, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let told = writeln!(out, "error: {}\nhint: {}", chain(&error), error.hint());
