@@ -299,10 +299,14 @@ fn a_cancel_between_two_attempts_does_not_wait_for_the_next() {
 #[test]
 fn few_turns_left_are_told_once() {
     let boss = Boss::new().turns_max(7);
-    boss.model.answer_all(|asked| shell(&format!("echo {}", asked.results.len())));
+    boss.model
+        .answer_all(|asked| shell(&format!("echo {}", asked.results.len())));
     assert_eq!(boss.work().status, "max_turns");
     let told = boss.model.turns().into_iter().map(|asked| {
-        asked.body["messages"].to_string().matches("5 turns are left").count()
+        asked.body["messages"]
+            .to_string()
+            .matches("5 turns are left")
+            .count()
     });
     assert_eq!(told.collect::<Vec<_>>(), [0, 0, 1, 1, 1, 1, 1]);
 }
@@ -310,8 +314,12 @@ fn few_turns_left_are_told_once() {
 #[test]
 fn a_message_that_is_cut_is_asked_for_again_and_then_an_error() {
     let boss = Boss::new();
-    boss.model.answer_all(|_| Turn::text("It is do").cut_by_length());
+    boss.model
+        .answer_all(|_| Turn::text("It is do").cut_by_length());
     let end = boss.work();
-    assert_eq!((end.status.as_str(), end.error.as_deref()), ("error", Some("answer_cut")));
+    assert_eq!(
+        (end.status.as_str(), end.error.as_deref()),
+        ("error", Some("answer_cut"))
+    );
     assert_eq!(boss.model.turns().len(), 3);
 }
