@@ -130,7 +130,7 @@ impl Background {
                 containment,
             } => Request {
                 environment,
-                containment,
+                containment: containment.map(|containment| *containment),
                 ..self.request(CommandLine::Agent(request), cwd)
             },
         };
