@@ -3,7 +3,8 @@
 //! A scripted model asks for calls; what they did is looked at from outside.
 
 use crate::case_ground::{Ground, SOON, write};
-use outlast_testkit::{Output, Script, ScriptedModel, Turn, capture, eventually};
+use outlast_testkit::model::{Script, ScriptedModel, Turn};
+use outlast_testkit::{Output, capture, eventually};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
