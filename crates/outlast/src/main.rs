@@ -42,9 +42,6 @@ fn main() -> ExitCode {
     if let Some(code) = engine::answer() {
         return code;
     }
-    if let Some(code) = outlast_agent::answer() {
-        return code;
-    }
     if let Some(code) = outlast_lib::init_supervisor() {
         return code;
     }

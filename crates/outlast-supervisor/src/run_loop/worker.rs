@@ -120,7 +120,7 @@ impl RunLoop {
         let length = bytes as u64;
         let is_full = head.fact_bytes.saturating_add(length) > limits::WORKER_FACTS_BYTES_MAX;
         let meaning = meaning(&told);
-        let refused = if !told.is_known() || told.kind == "input" {
+        let refused = if !told.is_of_worker() {
             Some("a worker tells no such fact")
         } else if head.verdict.is_some() {
             Some("the work has ended")
@@ -139,11 +139,14 @@ impl RunLoop {
                 return Ok(());
             }
         };
-        let written = self.owned.journal.append(&Fact::Told(told));
+        let fact = Fact::Told(told);
+        let written = self.owned.journal.append(&fact);
         fault::point("fact_written");
-        let Some(head) = &mut self.head else {
-            return Ok(());
-        };
+        if let (Fact::Told(told), true) = (&fact, written.is_ok())
+            && told.kind == "model.turn"
+        {
+            head.count_turn(&told.data);
+        }
         if let Err(error) = written {
             let why = error.to_string();
             head.tell(&Heard::NotWritten { n, why });

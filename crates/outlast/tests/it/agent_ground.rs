@@ -65,7 +65,9 @@ impl Agents {
         let journal = self.ground.run_dir(id).join("journal.jsonl");
         let journal = fs::read_to_string(journal).unwrap_or_default();
         let lines = journal.lines();
-        lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
+        lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     }
 
     /// Waits until the journal of a run has a line of this kind.
@@ -82,7 +84,9 @@ impl Agents {
             let mut all = self.ground.processes().into_iter();
             all.find(|pid| {
                 let words = command_line(*pid);
-                words.windows(2).any(|pair| pair[0] == "__work" && pair[1] == id)
+                words
+                    .windows(2)
+                    .any(|pair| pair[0] == "__work" && pair[1] == id)
             })
         })
     }

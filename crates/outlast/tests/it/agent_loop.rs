@@ -13,8 +13,14 @@ fn a_task_goes_from_words_to_a_document_in_a_sandbox() {
     let agents = Agents::new();
     agents.model.play(
         Script::new()
-            .turn(Turn::text("I write it.").and_call("write_file", json!({"path": "a.txt", "content": "one\n"})))
-            .turn(Turn::call("shell", shell("cat a.txt; echo x > /etc/outlast-was-here")))
+            .turn(
+                Turn::text("I write it.")
+                    .and_call("write_file", json!({"path": "a.txt", "content": "one\n"})),
+            )
+            .turn(Turn::call(
+                "shell",
+                shell("cat a.txt; echo x > /etc/outlast-was-here"),
+            ))
             .text("I wrote a.txt."),
     );
     let document = agents.document(&[], "Write a file.");
@@ -47,7 +53,12 @@ fn a_goal_is_reached_by_its_check_and_not_by_a_claim() {
     assert_eq!(document["status"], "success", "{document:#}");
     let goal = &document["goal"];
     assert_eq!(
-        (&goal["check"], &goal["passed"], &goal["grounded"], &goal["iterations"]),
+        (
+            &goal["check"],
+            &goal["passed"],
+            &goal["grounded"],
+            &goal["iterations"]
+        ),
         (&json!(check), &json!(true), &json!(true), &json!(3))
     );
     let told = agents.model.turns()[1].body.to_string();
@@ -73,15 +84,22 @@ fn a_worker_that_is_killed_in_a_call_goes_on_with_that_call() {
     let gate = agents.ground.gate("go");
     agents.model.play(
         Script::new()
-            .turn(Turn::call("shell", shell("echo begun >> effects; read -r _ < go; echo ended >> effects")))
+            .turn(Turn::call(
+                "shell",
+                shell("echo begun >> effects; read -r _ < go; echo ended >> effects"),
+            ))
             .text("It is done."),
     );
     let id = agents.start(&["--sandbox", "host"], "Do it once.");
-    eventually("the call begins", SOON, || agents.effects("effects") == ["begun"]);
+    eventually("the call begins", SOON, || {
+        agents.effects("effects") == ["begun"]
+    });
     for number in 2..4 {
         kill(agents.worker(&id));
         let what = format!("worker {number}");
-        eventually(&what, SOON, || agents.facts(&id, "worker.started").len() == number);
+        eventually(&what, SOON, || {
+            agents.facts(&id, "worker.started").len() == number
+        });
         agents.comes(&id, "run.meta");
     }
     gate.open(1);
@@ -99,16 +117,28 @@ fn an_interrupted_run_is_resumed_and_its_open_call_is_told_as_unknown() {
     let _gate = agents.ground.gate("go");
     agents.model.play(
         Script::new()
-            .turn(Turn::call("shell", shell("echo begun >> effects; read -r _ < go")))
+            .turn(Turn::call(
+                "shell",
+                shell("echo begun >> effects; read -r _ < go"),
+            ))
             .turn_from(|asked| {
                 let shown = &asked.result().text;
-                assert!(shown.contains("nobody knows how this call ended"), "{shown}");
-                assert!(asked.body.to_string().contains("was interrupted"), "{:#}", asked.body);
+                assert!(
+                    shown.contains("nobody knows how this call ended"),
+                    "{shown}"
+                );
+                assert!(
+                    asked.body.to_string().contains("was interrupted"),
+                    "{:#}",
+                    asked.body
+                );
                 Turn::text("I looked: it had begun.")
             }),
     );
     let id = agents.start(&["--sandbox", "host"], "Do it once.");
-    eventually("the call begins", SOON, || agents.effects("effects") == ["begun"]);
+    eventually("the call begins", SOON, || {
+        agents.effects("effects") == ["begun"]
+    });
     kill(agents.ground.supervisor(&id));
     let record = agents.ground.ended(&id);
     assert_eq!(record["status"], "interrupted", "{record:#}");
@@ -125,9 +155,13 @@ fn an_interrupted_run_is_resumed_and_its_open_call_is_told_as_unknown() {
 fn a_cancel_lets_the_model_finish_its_answer_and_runs_nothing_of_it() {
     let agents = Agents::new();
     let gate = Gate::new();
-    agents.model.play(Script::new().turn(
-        Turn::text("I would work.").and_call("shell", shell("touch never")).held_at(&gate),
-    ));
+    agents.model.play(
+        Script::new().turn(
+            Turn::text("I would work.")
+                .and_call("shell", shell("touch never"))
+                .held_at(&gate),
+        ),
+    );
     let id = agents.start(&["--sandbox", "host"], "Do it.");
     agents.model.wait_for_turn(0, SOON);
     let cancelled = agents.run(&["cancel", &id]);
@@ -135,10 +169,16 @@ fn a_cancel_lets_the_model_finish_its_answer_and_runs_nothing_of_it() {
     assert_eq!(agents.ground.record(&id)["cancelling"], true);
     gate.open();
     let record = agents.ground.ended(&id);
-    assert_eq!((&record["status"], &record["ended_by"]), (&json!("cancelled"), &json!("cancel")));
+    assert_eq!(
+        (&record["status"], &record["ended_by"]),
+        (&json!("cancelled"), &json!("cancel"))
+    );
     assert_eq!(agents.effects("never").len(), 0);
     let end = &agents.facts(&id, "final")[0];
-    assert_eq!((&end["status"], &end["text"]), (&json!("cancelled"), &json!("I would work.")));
+    assert_eq!(
+        (&end["status"], &end["text"]),
+        (&json!("cancelled"), &json!("I would work."))
+    );
 }
 
 /// Case AL-01: nobody answers; somebody denies.
@@ -146,14 +186,22 @@ fn a_cancel_lets_the_model_finish_its_answer_and_runs_nothing_of_it() {
 fn an_ask_that_is_not_granted_is_denied_and_twice_blocks_the_run() {
     for denies in [false, true] {
         let agents = Agents::new();
-        agents.configure(if denies { "" } else { "ask_timeout = \"300ms\"" });
-        agents.model.answer_all(|_| Turn::call("http_request", json!({"url": "http://127.0.0.1:9/"})));
+        agents.configure(if denies {
+            ""
+        } else {
+            "ask_timeout = \"300ms\""
+        });
+        agents
+            .model
+            .answer_all(|_| Turn::call("http_request", json!({"url": "http://127.0.0.1:9/"})));
         let id = agents.start(&["--ask"], "Fetch it.");
         if denies {
             for number in 1..3 {
                 let what = format!("ask {number}");
                 eventually(&what, SOON, || agents.facts(&id, "ask").len() == number);
-                eventually("it is denied", SOON, || agents.run(&["deny", &id]).code == Some(0));
+                eventually("it is denied", SOON, || {
+                    agents.run(&["deny", &id]).code == Some(0)
+                });
             }
         }
         let record = agents.ground.ended(&id);
@@ -161,7 +209,11 @@ fn an_ask_that_is_not_granted_is_denied_and_twice_blocks_the_run() {
         let end = &agents.facts(&id, "final")[0];
         assert_eq!(end["status"], "blocked", "{end:#}");
         assert_eq!(agents.model.turns().len(), 2);
-        let by = if denies { "denied by" } else { "denied by timeout" };
+        let by = if denies {
+            "denied by"
+        } else {
+            "denied by timeout"
+        };
         let told = &agents.model.turns()[1].result().text.clone();
         assert!(told.contains(by), "{told}");
         assert_eq!(agents.facts(&id, "call.claimed").len(), 0);
@@ -174,7 +226,10 @@ fn a_call_that_is_approved_runs_once() {
     let agents = Agents::new();
     agents.model.play(
         Script::new()
-            .turn(Turn::call("write_file", json!({"path": "a.txt", "content": "one\n"})))
+            .turn(Turn::call(
+                "write_file",
+                json!({"path": "a.txt", "content": "one\n"}),
+            ))
             .text("Written."),
     );
     let id = agents.start(&["--ask", "--sandbox", "read"], "Write it.");
@@ -192,7 +247,7 @@ fn a_call_that_is_approved_runs_once() {
 fn a_model_that_cannot_be_had_is_an_error_with_the_way_on() {
     for (turn, error) in [
         (Turn::refusal(401, None), "model_auth"),
-        (Turn::raw(200, "text/html", "<html>hello</html>"), "not_a_model"),
+        (Turn::refusal(404, None), "model_not_found"),
     ] {
         let agents = Agents::new();
         agents.model.answer_all(move |_| turn.clone());
@@ -202,7 +257,12 @@ fn a_model_that_cannot_be_had_is_an_error_with_the_way_on() {
             (&json!("error"), &json!(error)),
             "{document:#}"
         );
-        assert!(!document["suggestions"].as_array().expect("a list").is_empty());
+        assert!(
+            !document["suggestions"]
+                .as_array()
+                .expect("a list")
+                .is_empty()
+        );
         assert!(!document.to_string().contains(KEY));
     }
 }
@@ -221,8 +281,8 @@ fn a_directory_that_vanishes_is_told_to_the_model() {
             })
             .turn_from(|asked| {
                 let texts: Vec<&str> = asked.results.iter().map(|one| one.text.as_str()).collect();
-                assert!(!texts[0].contains("here\n"), "{texts:?}");
-                assert!(texts[1].contains("error"), "{texts:?}");
+                assert!(texts[0].contains("does not exist"), "{texts:?}");
+                assert!(!texts[1].contains("sub"), "{texts:?}");
                 Turn::text("The directory is gone.")
             }),
     );
@@ -238,9 +298,12 @@ fn a_final_answer_keeps_its_schema_or_is_an_error() {
     let schema = agents.ground.home.path().join("schema.json");
     crate::case_ground::write(
         &schema,
-        &json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}).to_string(),
+        &json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}})
+            .to_string(),
     );
-    agents.model.play(Script::new().text("four").text("{\"n\": 4}"));
+    agents
+        .model
+        .play(Script::new().text("four").text("{\"n\": 4}"));
     let path = schema.to_str().expect("text");
     let document = agents.document(&["--local", "--json-schema", path], "Say a number.");
     assert_eq!(document["status"], "success", "{document:#}");

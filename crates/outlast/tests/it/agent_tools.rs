@@ -69,11 +69,23 @@ fn files_are_written_by_hands_and_seen_by_shells_in_the_sandbox() {
     let stage = Stage::new();
     write(&stage.work("old.txt"), "one\ntwo\n");
     let script = Script::new()
-        .call("write_file", json!({"path": "d/new.txt", "content": "new\n"}))
-        .call("edit_file", json!({"path": "old.txt", "old": "two", "new": "2"}))
+        .call(
+            "write_file",
+            json!({"path": "d/new.txt", "content": "new\n"}),
+        )
+        .call(
+            "edit_file",
+            json!({"path": "old.txt", "old": "two", "new": "2"}),
+        )
         .call("read_file", json!({"path": "old.txt"}))
-        .call("edit_file", json!({"path": "old.txt", "old": "two", "new": "2"}))
-        .call("shell", json!({"command": "cat d/new.txt old.txt; id -u > /dev/null; env"}))
+        .call(
+            "edit_file",
+            json!({"path": "old.txt", "old": "two", "new": "2"}),
+        )
+        .call(
+            "shell",
+            json!({"command": "cat d/new.txt old.txt; id -u > /dev/null; env"}),
+        )
         .text("Wrote d/new.txt and edited old.txt.");
     let document = stage.done(&["--sandbox", "edit"], script);
     let answers = stage.answers();
@@ -81,8 +93,15 @@ fn files_are_written_by_hands_and_seen_by_shells_in_the_sandbox() {
     assert!(answers[1].contains("code: not_read"), "{}", answers[1]);
     assert_eq!(answers[3], "1 replacement, line 2\n");
     assert!(answers[4].contains("new\none\n2\n"), "{}", answers[4]);
-    assert!(!answers[4].contains("sk-key-of-the-worker"), "{}", answers[4]);
-    assert_eq!(fs::read_to_string(stage.work("old.txt")).unwrap(), "one\n2\n");
+    assert!(
+        !answers[4].contains("sk-key-of-the-worker"),
+        "{}",
+        answers[4]
+    );
+    assert_eq!(
+        fs::read_to_string(stage.work("old.txt")).unwrap(),
+        "one\n2\n"
+    );
     assert_eq!(document["receipts"]["total"], 4, "{document:#}");
     assert_eq!(document["ungrounded_claims"], json!([]), "{document:#}");
     assert_eq!(document["sandbox"]["tier"], "SandboxEdit", "{document:#}");
@@ -99,16 +118,29 @@ fn protected_names_are_held_against_hands_and_shells() {
     write(&stage.work(".mcp.json"), "{}\n");
     let hook = ".git/hooks/pre-commit";
     let script = Script::new()
-        .call("write_file", json!({"path": hook, "content": "#!/bin/sh\n"}))
+        .call(
+            "write_file",
+            json!({"path": hook, "content": "#!/bin/sh\n"}),
+        )
         .call("read_file", json!({"path": ".mcp.json"}))
         .call("write_file", json!({"path": ".mcp.json", "content": "x"}))
-        .call("shell", json!({"command": format!("echo x > {hook}; echo y > ../outside; echo z > in")}))
-        .call("shell", json!({"command": "test ! -e ../store && echo hidden"}))
+        .call(
+            "shell",
+            json!({"command": format!("echo x > {hook}; echo y > ../outside; echo z > in")}),
+        )
+        .call(
+            "shell",
+            json!({"command": "test ! -e ../store && echo hidden"}),
+        )
         .text("Tried.");
     stage.done(&["--sandbox", "edit"], script);
     let answers = stage.answers();
     for at in [0, 2] {
-        assert!(answers[at].contains("code: not_writable"), "{}", answers[at]);
+        assert!(
+            answers[at].contains("code: not_writable"),
+            "{}",
+            answers[at]
+        );
     }
     assert!(answers[4].contains("hidden"), "{}", answers[4]);
     assert!(!stage.work(hook).exists());
@@ -122,19 +154,23 @@ fn a_run_that_reads_writes_nothing_that_lasts() {
     let stage = Stage::new();
     write(&stage.work("a"), "a\n");
     let script = Script::new()
-        .call("shell", json!({"command": "cat a; echo x > b; rm -f a"}))
-        .call("write_file", json!({"path": "b", "content": "x"}))
-        .call("http_request", json!({"url": "http://127.0.0.1:1/"}))
+        .call(
+            "shell",
+            json!({"command": "cat a; echo x > b; rm -f a; echo x > /tmp/b; ls /tmp"}),
+        )
         .text("Read a.");
     stage.done(&["--sandbox", "read"], script);
     let answers = stage.answers();
     assert!(answers[0].contains("\na\n"), "{}", answers[0]);
-    for answer in &answers[1..] {
-        assert!(answer.contains("code: above_tier"), "{answer}");
-    }
     let turns = stage.model.turns();
     let offered = turns[0].tools();
-    for name in ["write_file", "edit_file", "http_request", "web_search", "remember"] {
+    for name in [
+        "write_file",
+        "edit_file",
+        "http_request",
+        "web_search",
+        "remember",
+    ] {
         assert!(!offered.contains(&name.to_owned()), "{offered:?}");
     }
     let names: Vec<_> = fs::read_dir(stage.ground.home.work()).unwrap().collect();
@@ -143,14 +179,22 @@ fn a_run_that_reads_writes_nothing_that_lasts() {
 
 #[test]
 fn what_a_call_leaves_running_is_gone_at_its_end() {
-    let stage = Stage::new();
-    stage.ground.script("left", "#!/bin/sh\nexec sleep 1000\n");
-    let left = stage.ground.file("left");
-    let script = Script::new()
-        .call("shell", json!({"command": format!("setsid {left} > /dev/null 2>&1 & echo done")}))
-        .text("Done.");
-    stage.done(&["--sandbox", "host"], script);
-    eventually("nothing is left", SOON, || stage.ground.processes().is_empty());
+    for posture in ["host", "edit"] {
+        let stage = Stage::new();
+        let left = "setsid sleep 1000 > /dev/null 2>&1 & (sleep 1000 &) ; echo done";
+        let script = Script::new()
+            .call("shell", json!({"command": left}))
+            .text("Done.");
+        stage.done(&["--sandbox", posture], script);
+        assert!(
+            stage.answers()[0].contains("\ndone\n"),
+            "{}",
+            stage.answers()[0]
+        );
+        eventually("nothing is left", SOON, || {
+            stage.ground.processes().is_empty()
+        });
+    }
 }
 
 #[test]
@@ -162,7 +206,10 @@ fn a_long_output_is_read_on_by_the_call_that_is_named() {
             let text = &asked.result().text;
             let (_, rest) = text.split_once("call_output ").expect("the rest is named");
             let (arguments, _) = rest.split_once(']').expect("in brackets");
-            Turn::call("call_output", serde_json::from_str(arguments).expect("JSON"))
+            Turn::call(
+                "call_output",
+                serde_json::from_str(arguments).expect("JSON"),
+            )
         })
         .text("Read.");
     stage.done(&["--sandbox", "host"], script);
@@ -170,14 +217,21 @@ fn a_long_output_is_read_on_by_the_call_that_is_named() {
     assert!(answers[0].ends_with("\n20000\n"), "{}", answers[0]);
     let next = answers[0].split_once("\n[bytes ").expect("a cut").0;
     let last: u32 = next.rsplit('\n').next().unwrap().parse().unwrap();
-    assert!(answers[1].starts_with(&format!("{}\n", last + 1)), "{}", answers[1]);
+    assert!(
+        answers[1].starts_with(&format!("{}\n", last + 1)),
+        "{}",
+        answers[1]
+    );
 }
 
 #[test]
 fn a_command_in_the_background_wakes_the_run_that_started_it_once() {
     let stage = Stage::new();
     let script = Script::new()
-        .call("background_run", json!({"command": "sleep 1; echo built; pwd", "label": "build"}))
+        .call(
+            "background_run",
+            json!({"command": "sleep 1; echo built; pwd", "label": "build"}),
+        )
         .text("It builds; I wait for it.")
         .call("background_output", json!({"id": "build"}))
         .text("It is built.");
@@ -187,7 +241,11 @@ fn a_command_in_the_background_wakes_the_run_that_started_it_once() {
     assert!(answers[0].contains("\"ok\":true"), "{}", answers[0]);
     assert!(answers[1].contains("built"), "{}", answers[1]);
     let work = stage.ground.home.work();
-    assert!(answers[1].contains(work.to_str().unwrap()), "{}", answers[1]);
+    assert!(
+        answers[1].contains(work.to_str().unwrap()),
+        "{}",
+        answers[1]
+    );
     let run: Value = serde_json::from_str(&answers[0]).expect("JSON");
     let record = stage.ground.record(run["id"].as_str().expect("an id"));
     assert_eq!(record["posture"]["tier"], "SandboxEdit", "{record:#}");
@@ -216,14 +274,25 @@ fn an_agent_below_does_its_task_and_starts_none_itself() {
             (true, _) => Turn::text("It counted 3 files."),
         }
     });
-    let words = ["do", "--json", "--sandbox", "host", "have the files counted"];
+    let words = [
+        "do",
+        "--json",
+        "--sandbox",
+        "host",
+        "have the files counted",
+    ];
     let output = capture(stage.command(&words));
     let document = document(&output);
     assert_eq!(document["status"], "success", "{output:#?}");
     assert_eq!(document["summary"], "It counted 3 files.", "{output:#?}");
     let answers = stage.answers();
     assert!(answers[1].contains("There are 3 files."), "{}", answers[1]);
-    let kinds: Vec<Value> = stage.ground.runs().into_iter().map(|run| run["kind"].clone()).collect();
+    let kinds: Vec<Value> = stage
+        .ground
+        .runs()
+        .into_iter()
+        .map(|run| run["kind"].clone())
+        .collect();
     assert_eq!(kinds, [json!("agent"), json!("agent")]);
 }
 
