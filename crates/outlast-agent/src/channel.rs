@@ -106,7 +106,10 @@ impl Channel {
                 Some((number, work)) if number == n => Ok(News::Stands(work)),
                 Some(_) | None => Err(ChannelError::OutOfOrder { n }),
             },
-            Heard::NotWritten { n, why } => Err(ChannelError::NotWritten { n, why }),
+            Heard::NotWritten { n, why } => {
+                self.open.retain(|(number, _)| *number != n);
+                Err(ChannelError::NotWritten { n, why })
+            }
             heard @ (Heard::Welcome { .. }
             | Heard::CallEnded(_)
             | Heard::CallUnknown { .. }

@@ -50,12 +50,23 @@ fn work(words: Vec<OsString>) -> ExitCode {
     match try_to_work(&words, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let told = writeln!(out, "error: {error}\nhint: {}", error.hint());
+            let told = writeln!(out, "error: {}\nhint: {}", chain(&error), error.hint());
             // A log that nobody keeps any more cannot be told either.
             told.ok();
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns an error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut parts = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        parts.push(error.to_string());
+        cause = error.source();
+    }
+    parts.join(": ")
 }
 
 fn try_to_work(words: &[OsString], out: &mut dyn Write) -> Result<(), StartError> {

@@ -54,6 +54,17 @@ impl Worker<'_> {
     ///
     /// Fails when the supervisor is gone or does not take what it is told.
     pub(crate) async fn work(&mut self) -> Result<(), ChannelError> {
+        let done = self.take_steps().await;
+        let Err(ChannelError::NotWritten { why, .. }) = &done else {
+            return done;
+        };
+        // Room for the end is kept where there is none for anything else.
+        let message = format!("the run's journal takes nothing more: {why}");
+        let hint = "make room on the disk, and resume the run".to_owned();
+        self.fail_with("journal_unwritable", &message, hint).await
+    }
+
+    async fn take_steps(&mut self) -> Result<(), ChannelError> {
         loop {
             let step = decide::next(&self.situation());
             match step {

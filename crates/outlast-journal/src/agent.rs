@@ -106,6 +106,13 @@ impl Told {
         self.is_event() || Work::OTHERS.contains(&self.kind.as_str())
     }
 
+    /// Returns whether it can be a worker's own: texts from outside have a number, which the
+    /// supervisor gives, and what a worker says to its model by itself has none.
+    pub fn is_of_worker(&self) -> bool {
+        let has_number = || self.data.get("number").is_some_and(|number| *number != 0);
+        self.is_known() && !(self.kind == "input" && has_number())
+    }
+
     /// Returns whether readers see it as a numbered event.
     pub fn is_event(&self) -> bool {
         self.kind == "note" || Work::EVENTS.contains(&self.kind.as_str())

@@ -5,13 +5,11 @@ use crate::channel::ChannelError;
 use crate::decide::Ending;
 use crate::memory::Newest;
 use crate::models::ModelError;
-use crate::{claims, goal};
+use crate::{chain, claims, goal};
 use outlast_journal::agent::{Final, Work};
 use outlast_journal::error::Advice;
 use outlast_journal::worker::{CallAsk, CallProgram};
 use outlast_journal::{limits, text};
-use std::error::Error;
-use std::fmt::Write;
 
 impl Worker<'_> {
     /// Runs the goal's check, and tells what it came to.
@@ -188,16 +186,4 @@ impl Worker<'_> {
             suggestions: Vec::new(),
         }
     }
-}
-
-/// Returns an error with its causes.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // To write to a text cannot fail.
-        write!(text, ": {error}").ok();
-        cause = error.source();
-    }
-    text
 }

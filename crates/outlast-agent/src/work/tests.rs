@@ -3,6 +3,7 @@
 mod boss;
 mod endings;
 mod restarts;
+mod window;
 
 use boss::Boss;
 use outlast_testkit::model::Turn;

@@ -179,11 +179,12 @@ pub struct Asked {
     pub expires: Timestamp,
 }
 
-/// A text from outside for the model. The supervisor writes it down as it comes; it is part of
-/// the first turn that begins after it.
+/// A text for the model, part of the first turn that begins after it. One from outside is
+/// written down by the supervisor as it comes; a worker tells its own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// Its number within the run, from 1: a worker that has folded it does not take it again.
+    /// Its number within the run, from 1: a worker that has folded it does not take it again. 0
+    /// for a worker's own words.
     #[serde(default)]
     pub number: u64,
     /// The text.
@@ -286,7 +287,7 @@ pub enum Work {
     TodoSet(TodoSet),
     /// `history.compacted`.
     Compacted(Compacted),
-    /// `input`, which the supervisor writes.
+    /// `input`: the supervisor writes those from outside, the worker its own words.
     Input(Input),
     /// `final`.
     Final(Box<Final>),

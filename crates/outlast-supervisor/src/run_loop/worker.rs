@@ -120,7 +120,7 @@ impl RunLoop {
         let length = bytes as u64;
         let is_full = head.fact_bytes.saturating_add(length) > limits::WORKER_FACTS_BYTES_MAX;
         let meaning = meaning(&told);
-        let refused = if !told.is_known() || told.kind == "input" {
+        let refused = if !told.is_of_worker() {
             Some("a worker tells no such fact")
         } else if head.verdict.is_some() {
             Some("the work has ended")

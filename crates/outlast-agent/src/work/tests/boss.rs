@@ -21,6 +21,9 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+/// A call with this in it runs into its time limit at once.
+pub(super) const NEVER_ENDS: &str = "sleep infinity";
+
 /// The id of every run here.
 const RUN: &str = "0123456789abcdef";
 
@@ -85,6 +88,11 @@ impl Boss {
             shared: Arc::default(),
             log: RefCell::default(),
         }
+    }
+
+    /// Sets how many tokens the model's window holds.
+    pub(super) fn window(&mut self, tokens: u64) {
+        self.agent["request"]["model"]["context_tokens"] = tokens.into();
     }
 
     /// Sets the most turns.
@@ -278,7 +286,7 @@ impl Desk {
                     message,
                     data,
                 };
-                assert!(told.is_known(), "{kind}");
+                assert!(told.is_of_worker(), "{kind}");
                 self.append(shared, &Fact::Told(told.clone()));
                 let mut heard = vec![Heard::Wrote { n }];
                 heard.extend(self.act(shared, &told));
@@ -358,6 +366,12 @@ impl Desk {
             panic!("the hand is not here");
         };
         shared.executed.push(text.clone());
+        if text.contains(NEVER_ENDS) {
+            let ended = CallEnded::new(&ask.call, CallEnd::TimedOut);
+            self.append(shared, &Fact::CallEnded(Box::new(ended.clone())));
+            shared.ends.insert(ask.call, ended.clone());
+            return ended;
+        }
         let log = self.dir.join(names::CALLS).join(names::call_log(&ask.call));
         let out = fs::File::create(log).expect("a log");
         let status = Command::new("bash")

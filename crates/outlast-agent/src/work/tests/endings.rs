@@ -1,6 +1,6 @@
 //! How a run ends: by itself, by its limits, and by what goes wrong.
 
-use super::boss::{Act, Boss};
+use super::boss::{Act, Boss, NEVER_ENDS};
 use outlast_journal::agent::{GoalEvaluated, Work};
 use outlast_testkit::model::Turn;
 use serde_json::json;
@@ -271,4 +271,47 @@ fn an_ask_that_nobody_answers_counts_as_denied() {
         "{:?}",
         asked[1].results
     );
+}
+
+#[test]
+fn a_check_that_never_ends_is_not_passed_and_said_to_have_timed_out() {
+    let boss = Boss::with(json!({"until": NEVER_ENDS}));
+    boss.model.answer_all(|_| Turn::text("It is done."));
+    assert_eq!(boss.work().status, "goal_pending");
+    let goals = goals(&boss);
+    assert_eq!(goals.len(), 3);
+    assert!(!goals[0].grounded);
+    let why = goals[0].why.as_deref().expect("a reason");
+    assert!(why.contains("timed out after 600 s"), "{why}");
+}
+
+#[test]
+fn a_cancel_between_two_attempts_does_not_wait_for_the_next() {
+    let mut boss = Boss::new();
+    boss.acts = vec![("note", Act::Cancel)];
+    boss.model.answer_all(|_| Turn::refusal(429, Some(50)));
+    let begun = std::time::Instant::now();
+    assert_eq!(boss.work().status, "cancelled");
+    assert!(begun.elapsed().as_secs() < 40, "{:?}", begun.elapsed());
+    assert_eq!(boss.model.turns().len(), 1);
+}
+
+#[test]
+fn few_turns_left_are_told_once() {
+    let boss = Boss::new().turns_max(7);
+    boss.model.answer_all(|asked| shell(&format!("echo {}", asked.results.len())));
+    assert_eq!(boss.work().status, "max_turns");
+    let told = boss.model.turns().into_iter().map(|asked| {
+        asked.body["messages"].to_string().matches("5 turns are left").count()
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [0, 0, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn a_message_that_is_cut_is_asked_for_again_and_then_an_error() {
+    let boss = Boss::new();
+    boss.model.answer_all(|_| Turn::text("It is do").cut_by_length());
+    let end = boss.work();
+    assert_eq!((end.status.as_str(), end.error.as_deref()), ("error", Some("answer_cut")));
+    assert_eq!(boss.model.turns().len(), 3);
 }
