@@ -43,6 +43,9 @@ pub(crate) struct DoArguments {
     /// Hosts that its calls may talk to: none, full, allow:HOST,HOST [default: none]
     #[arg(long, value_name = "WHICH", value_parser = network)]
     pub(crate) network: Option<Network>,
+    /// Name for lists [default: made from the task]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
     /// Stop it after this long [default: never]
     #[arg(long = "timeout", id = "timeout_ms", value_name = "TIME", value_parser = duration_ms, allow_hyphen_values = true)]
     pub(crate) timeout_ms: Option<u64>,

@@ -74,6 +74,7 @@ fn begin(surface: &Surface, arguments: DoArguments) -> Result<Started, Stop> {
         resumes: None,
     };
     let request = Request {
+        label: arguments.label,
         timeout_ms: arguments.timeout_ms,
         containment,
         ..request(surface, asked.command(&config)?, cwd)

@@ -1,70 +1,16 @@
-//! The stage of agent runs: a home, the program in it, and a model that plays a script.
+//! Agent runs as hosts have them: sessions of MCP whose server is pointed at the scripted model.
 
-use crate::{
-    case_ground::{Ground, SOON},
-    mcp_client::Client,
-};
-use outlast_testkit::{Output, capture, eventually_some, model::ScriptedModel};
+use crate::{agent_ground::Agents, case_ground::SOON, mcp_client::Client};
+use outlast_testkit::eventually_some;
 use serde_json::{Value, json};
-use std::process::Command;
 
-/// Words by which a command is shown to be contained, or why it cannot be here.
-const SANDBOX: [&str; 4] = ["--sandbox", "host", "--timeout", "5m"];
-
-/// A home, the program, and a model that it is pointed at.
-pub(crate) struct Stage {
-    pub(crate) ground: Ground,
-    pub(crate) model: ScriptedModel,
-}
-
-impl Stage {
-    /// Returns an empty home and a model that has nothing to say yet.
-    pub(crate) fn new() -> Self {
-        Self::on(Ground::new())
-    }
-
-    /// The same, on ground that is prepared.
-    pub(crate) fn on(ground: Ground) -> Self {
-        Self {
-            ground,
-            model: ScriptedModel::new(),
-        }
-    }
-
-    /// Returns the program with these arguments, pointed at the model.
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
-        self.pointed(self.ground.program.command(words))
-    }
-
-    /// Points a command at the model.
-    pub(crate) fn pointed(&self, mut command: Command) -> Command {
-        command
-            .env("OPENAI_BASE_URL", format!("{}/v1", self.model.url()))
-            .env("OPENAI_API_KEY", "sk-test-key-of-the-stage")
-            .env("OUTLAST_MODEL", "compatible/scripted");
-        command
-    }
-
-    /// Runs the program to its end.
-    #[track_caller]
-    pub(crate) fn run(&self, words: &[&str]) -> Output {
-        capture(self.command(words))
-    }
-
+impl Agents {
     /// Runs the program and returns its standard output as one document.
     #[track_caller]
     pub(crate) fn json(&self, words: &[&str]) -> Value {
         let output = self.run(words);
         let parsed = serde_json::from_str(&output.stdout);
         parsed.unwrap_or_else(|error| panic!("not JSON ({error}): {output:#?}"))
-    }
-
-    /// Starts an agent run on the host with more words of `do`, and returns its id.
-    #[track_caller]
-    pub(crate) fn start(&self, more: &[&str]) -> String {
-        let output = self.run(&[&["do"], &SANDBOX[..], more].concat());
-        assert_eq!(output.code, Some(0), "{output:#?}");
-        output.stdout.trim().to_owned()
     }
 
     /// Opens a session of MCP whose server is pointed at the model.
@@ -83,7 +29,7 @@ impl Stage {
 
     /// Starts a local agent run by MCP and returns its handle.
     #[track_caller]
-    pub(crate) fn begin(&self, client: &mut Client, more: Value) -> Value {
+    pub(crate) fn begin(client: &mut Client, more: &Value) -> Value {
         let mut arguments = json!({"task": "look around", "local": true});
         for (name, value) in more.as_object().into_iter().flatten() {
             arguments[name] = value.clone();
@@ -93,7 +39,7 @@ impl Stage {
 
     /// Polls a run until it has ended and returns the last answer, its events from the first on.
     #[track_caller]
-    pub(crate) fn polled_to_end(&self, client: &mut Client, id: &str) -> Value {
+    pub(crate) fn polled_to_end(client: &mut Client, id: &str) -> Value {
         let mut events = Vec::new();
         let mut since = 0;
         eventually_some("the run has ended", SOON * 2, || {

@@ -4,7 +4,8 @@
 //! hold where nothing can be contained too.
 
 use crate::{
-    agent_stage::{Stage, kinds},
+    agent_ground::Agents,
+    agent_stage::kinds,
     case_ground::{Ground, SOON},
 };
 use outlast_testkit::{
@@ -19,7 +20,7 @@ fn id_of(begun: &Value) -> String {
 
 #[test]
 fn start_poll_and_the_report_make_a_round() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     std::fs::write(stage.ground.home.work().join("notes.txt"), "seven\n").expect("a file");
     stage.model.play(
         Script::new()
@@ -27,7 +28,7 @@ fn start_poll_and_the_report_make_a_round() {
             .text("It says seven.\nNothing else."),
     );
     let mut client = stage.client();
-    let begun = stage.begin(&mut client, json!({"max_turns": 7}));
+    let begun = Agents::begin(&mut client, &json!({"max_turns": 7}));
     assert_eq!(begun["status"], "running");
     assert_eq!(begun["poll_after_ms"], 2_000);
     assert_eq!(
@@ -52,7 +53,7 @@ fn start_poll_and_the_report_make_a_round() {
     assert_eq!(keys.last(), Some(&"message"));
 
     let id = id_of(&begun);
-    let ended = stage.polled_to_end(&mut client, &id);
+    let ended = Agents::polled_to_end(&mut client, &id);
     assert_eq!(ended["status"], "ok", "{ended:#}");
     let result = &ended["result"];
     assert_eq!(result["schema"], "car.do/1");
@@ -95,13 +96,13 @@ fn start_poll_and_the_report_make_a_round() {
 
 #[test]
 fn a_poll_that_brings_nothing_new_is_short_and_says_when_to_come_again() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let gate = Gate::new();
     stage
         .model
         .play(Script::new().turn(Turn::text("done").held_at(&gate)));
     let mut client = stage.client();
-    let id = id_of(&stage.begin(&mut client, json!({})));
+    let id = id_of(&Agents::begin(&mut client, &json!({})));
     stage.model.wait_for_turn(0, SOON);
     let first = client.fine("assistant_poll", json!({"run_id": id}));
     assert!(!first["events"].as_array().expect("a list").is_empty());
@@ -118,13 +119,13 @@ fn a_poll_that_brings_nothing_new_is_short_and_says_when_to_come_again() {
     assert!((2_000..=15_000).contains(&after), "{after}");
     assert_eq!(reply.object.get("result"), None);
     gate.open();
-    let ended = stage.polled_to_end(&mut client, &id);
+    let ended = Agents::polled_to_end(&mut client, &id);
     assert_eq!(ended.get("poll_after_ms"), None);
 }
 
 #[test]
 fn bad_arguments_are_errors_of_the_protocol_and_a_missing_directory_is_an_answer() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let mut client = stage.client();
     let long = "x".repeat(1 << 20);
     for (tool, arguments, field) in [
@@ -176,22 +177,22 @@ fn bad_arguments_are_errors_of_the_protocol_and_a_missing_directory_is_an_answer
 
 #[test]
 fn numbers_out_of_range_are_clamped_and_said() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.answer_all(|_| Turn::text("done"));
     let mut client = stage.client();
     for (asked, used) in [(0, 1), (10_000, 200)] {
-        let begun = stage.begin(&mut client, json!({"max_turns": asked}));
+        let begun = Agents::begin(&mut client, &json!({"max_turns": asked}));
         assert_eq!(begun["max_turns"], used);
         let notices = begun["notices"].to_string();
         assert!(notices.contains(&used.to_string()), "{notices}");
     }
-    let begun = stage.begin(&mut client, json!({"idle_ttl_secs": 0}));
+    let begun = Agents::begin(&mut client, &json!({"idle_ttl_secs": 0}));
     assert_eq!(begun.get("idle_ends_at"), None, "no budget");
 }
 
 #[test]
 fn a_ninth_run_is_refused_with_who_holds_the_places_and_a_place_comes_back() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let gate = Gate::new();
     let held = gate.clone();
     stage
@@ -204,7 +205,7 @@ fn a_ninth_run_is_refused_with_who_holds_the_places_and_a_place_comes_back() {
         let ids: Vec<String> = (0..count)
             .map(|number| {
                 let task = format!("work {session} {number}");
-                id_of(&stage.begin(&mut client, json!({"task": task})))
+                id_of(&Agents::begin(&mut client, &json!({"task": task})))
             })
             .collect();
         (client, ids)
@@ -242,7 +243,7 @@ fn a_ninth_run_is_refused_with_who_holds_the_places_and_a_place_comes_back() {
 
 #[test]
 fn a_cancel_is_answered_at_once_and_a_second_one_changes_nothing() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let gate = Gate::new();
     stage.model.play(
         Script::new()
@@ -250,7 +251,7 @@ fn a_cancel_is_answered_at_once_and_a_second_one_changes_nothing() {
             .turn(Turn::text("I had only looked.").held_at(&gate)),
     );
     let mut client = stage.client();
-    let id = id_of(&stage.begin(&mut client, json!({})));
+    let id = id_of(&Agents::begin(&mut client, &json!({})));
     stage.model.wait_for_turn(1, SOON);
     let cancelled = client.fine("assistant_cancel", json!({"run_id": id}));
     assert_eq!(cancelled["status"], "cancelled");
@@ -261,7 +262,7 @@ fn a_cancel_is_answered_at_once_and_a_second_one_changes_nothing() {
     );
     assert_eq!(polled["events"], json!([]));
     gate.open();
-    let ended = stage.polled_to_end(&mut client, &id);
+    let ended = Agents::polled_to_end(&mut client, &id);
     assert_eq!(ended["status"], "cancelled", "{ended:#}");
     assert_eq!(ended["cancelling"], false);
     assert_eq!(ended["result"]["status"], "cancelled");
@@ -283,7 +284,7 @@ fn a_cancel_is_answered_at_once_and_a_second_one_changes_nothing() {
 
 #[test]
 fn nobody_reads_it_and_it_is_stopped_inside_a_request_to_the_model() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let gate = Gate::new();
     stage.model.play(
         Script::new()
@@ -291,14 +292,14 @@ fn nobody_reads_it_and_it_is_stopped_inside_a_request_to_the_model() {
             .turn(Turn::text("never").held_at(&gate)),
     );
     let mut client = stage.client();
-    let id = id_of(&stage.begin(&mut client, json!({"idle_ttl_secs": 2})));
+    let id = id_of(&Agents::begin(&mut client, &json!({"idle_ttl_secs": 2})));
     stage.model.wait_for_turn(1, SOON);
     // A list is no reading.
     eventually("it is stopped", SOON, || {
         let listed = client.fine("background_list", json!({"all": true}));
         listed["tasks"][0]["status"] == "cancelled"
     });
-    let ended = stage.polled_to_end(&mut client, &id);
+    let ended = Agents::polled_to_end(&mut client, &id);
     assert_eq!(ended["status"], "cancelled");
     assert_eq!(ended["result"]["status"], "cancelled");
     assert_eq!(ended["result"]["ended_by"], "idle");
@@ -311,13 +312,13 @@ fn nobody_reads_it_and_it_is_stopped_inside_a_request_to_the_model() {
 
 #[test]
 fn who_asks_is_joined_to_the_chain_and_handed_down() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.answer_all(|_| Turn::text("done"));
     let mut client = stage.client_with(&[("OUTLAST_INVOKED_BY", "Claude-Code")]);
-    let begun = stage.begin(&mut client, json!({"invoked_by": "CODEX"}));
+    let begun = Agents::begin(&mut client, &json!({"invoked_by": "CODEX"}));
     assert_eq!(begun["ancestry"], json!(["claude-code", "codex"]));
     let id = id_of(&begun);
-    let ended = stage.polled_to_end(&mut client, &id);
+    let ended = Agents::polled_to_end(&mut client, &id);
     assert_eq!(ended["ancestry"], begun["ancestry"]);
     let record = stage.ground.record(&id);
     assert_eq!(record["origin"]["ancestry"], begun["ancestry"]);
@@ -330,7 +331,7 @@ fn who_asks_is_joined_to_the_chain_and_handed_down() {
 
 #[test]
 fn a_check_is_refused_where_no_shell_can_run_and_the_refusal_leaves_no_run() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let mut client = stage.client();
     let arguments = json!({"task": "x", "local": true, "until": "true"});
     let reply = client.call("assistant_start", arguments);
@@ -383,10 +384,10 @@ fn without_a_model_a_start_is_refused_with_all_ways_to_one() {
 
 #[test]
 fn a_command_is_polled_too_and_its_record_is_the_result() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let mut client = stage.client();
     let id = client.run(json!({"command": "exit 3"}));
-    let ended = stage.polled_to_end(&mut client, &id);
+    let ended = Agents::polled_to_end(&mut client, &id);
     assert_eq!(ended["status"], "ok", "it came to an end of its own");
     assert_eq!(ended["result"]["schema"], "outlast.run/1");
     assert_eq!(ended["result"]["exit_code"], 3);
@@ -394,11 +395,11 @@ fn a_command_is_polled_too_and_its_record_is_the_result() {
 
 #[test]
 fn the_same_key_gives_the_same_run() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.answer_all(|_| Turn::text("done"));
     let mut client = stage.client();
-    let first = stage.begin(&mut client, json!({"idempotency_key": "k"}));
-    let again = stage.begin(&mut client, json!({"idempotency_key": "k"}));
+    let first = Agents::begin(&mut client, &json!({"idempotency_key": "k"}));
+    let again = Agents::begin(&mut client, &json!({"idempotency_key": "k"}));
     assert_eq!(
         (&again["run_id"], &again["replayed"]),
         (&first["run_id"], &json!(true))
@@ -414,7 +415,7 @@ fn the_same_key_gives_the_same_run() {
 
 #[test]
 fn an_agent_run_is_a_task_for_a_client_that_knows_tasks() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.answer_all(|_| Turn::text("All done."));
     let mut client = crate::mcp_client::Client::start(stage.command(&["mcp"]));
     let tasks = json!({"io.modelcontextprotocol/tasks": {}});

@@ -1,7 +1,8 @@
 //! Agent runs at the command line: `do`, `resume`, asks and what looks at them.
 
 use crate::{
-    agent_stage::{Stage, kinds},
+    agent_ground::Agents,
+    agent_stage::kinds,
     case_ground::{SOON, kill},
 };
 use outlast_testkit::{
@@ -10,15 +11,18 @@ use outlast_testkit::{
 };
 use serde_json::{Value, json};
 
+/// Options of a run whose calls nothing contains.
+const HOST: [&str; 2] = ["--sandbox", "host"];
+
 #[test]
 fn do_prints_the_id_and_its_run_is_listed_and_shown() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.play(
         Script::new()
             .call("shell", json!({"command": "echo made > made.txt"}))
             .text("Wrote made.txt."),
     );
-    let id = stage.start(&["make a file"]);
+    let id = stage.start(&HOST, "make a file");
     assert_eq!(id.len(), 16, "{id}");
     let record = stage.ground.ended(&id);
     assert_eq!(
@@ -51,7 +55,7 @@ fn do_prints_the_id_and_its_run_is_listed_and_shown() {
 
 #[test]
 fn do_with_wait_prints_the_final_message_and_exits_with_the_runs_code() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.play(Script::new().text("It is a test."));
     let output = stage.run(&["do", "--local", "--wait", "what is this?"]);
     assert_eq!(output.code, Some(0), "{output:#?}");
@@ -77,7 +81,7 @@ fn do_with_wait_prints_the_final_message_and_exits_with_the_runs_code() {
 
 #[test]
 fn do_with_json_prints_the_document_and_the_events_whatever_happens() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.play(Script::new().text("Fine."));
     let output = stage.run(&["do", "--local", "--json", "say fine"]);
     assert_eq!(output.code, Some(0), "{output:#?}");
@@ -129,7 +133,7 @@ fn do_with_json_prints_the_document_and_the_events_whatever_happens() {
 
 #[test]
 fn a_goal_is_passed_by_its_check_alone() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.play(
         Script::new()
             .text("It is done.")
@@ -162,7 +166,7 @@ fn a_goal_is_passed_by_its_check_alone() {
 
 #[test]
 fn an_answer_keeps_its_schema_and_what_is_no_schema_is_refused() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let file = stage.ground.home.work().join("schema.json");
     std::fs::write(&file, r#"{"type": 7}"#).expect("a file");
     let words = ["do", "--local", "--json-schema", "schema.json", "count"];
@@ -190,14 +194,14 @@ fn an_answer_keeps_its_schema_and_what_is_no_schema_is_refused() {
 /// Case AL-01.
 #[test]
 fn what_is_asked_is_seen_everywhere_and_answered_from_anywhere() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.play(
         Script::new()
-            .call("shell", json!({"command": "echo ran >> ran.txt"}))
+            .call("write_file", json!({"path": "ran.txt", "content": "ran\n"}))
             .text("Ran it."),
     );
     // ReadOnly: a write that lasts is above it, and so asked about.
-    let id = stage.start_asking("write the file");
+    let id = stage.start(&["--sandbox", "read", "--ask"], "write the file");
     let asks = eventually_some("it is asked", SOON, || {
         let asks = stage.json(&["asks", "--json"]);
         asks["asks"][0].is_object().then_some(asks)
@@ -242,39 +246,15 @@ fn what_is_asked_is_seen_everywhere_and_answered_from_anywhere() {
 }
 
 #[test]
-fn a_run_that_is_denied_twice_ends_as_blocked() {
-    let stage = Stage::new();
-    stage.model.play(
-        Script::new()
-            .call("shell", json!({"command": "touch one"}))
-            .call("shell", json!({"command": "touch two"}))
-            .text("I may not."),
-    );
-    let id = stage.start_asking("write");
-    for _ in 0..2 {
-        eventually("it is asked", SOON, || {
-            let denied = stage.run(&["deny", &id, "not here"]);
-            denied.code == Some(0)
-        });
-    }
-    let record = stage.ground.ended(&id);
-    assert_eq!(record["status"], "failed", "{record:#}");
-    assert_eq!(stage.ground.wait(&id), 1);
-    let document = stage.document(&id);
-    assert_eq!(document["status"], "blocked", "{document:#}");
-    assert!(!stage.ground.home.work().join("one").exists());
-}
-
-#[test]
 fn an_interrupted_run_is_resumed_by_a_new_one_that_goes_on() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     let gate = Gate::new();
     stage.model.play(
         Script::new()
             .call("shell", json!({"command": "echo first >> steps.txt"}))
             .turn(Turn::text("never heard").held_at(&gate)),
     );
-    let id = stage.start(&["two steps"]);
+    let id = stage.start(&HOST, "two steps");
     stage.model.wait_for_turn(1, SOON);
     let running = stage.run(&["resume", &id]);
     assert!(
@@ -316,20 +296,20 @@ fn an_interrupted_run_is_resumed_by_a_new_one_that_goes_on() {
 
 #[test]
 fn an_export_has_the_whole_trajectory_and_no_key() {
-    let stage = Stage::new();
+    let stage = Agents::new();
     stage.model.play(
         Script::new()
             .call(
                 "shell",
-                json!({"command": "env; echo sk-test-key-of-the-stage"}),
+                json!({"command": "env; echo sk-test-0123456789abcdef"}),
             )
             .text("Seen."),
     );
-    let id = stage.start(&["look at the environment"]);
+    let id = stage.start(&HOST, "look at the environment");
     stage.ground.wait(&id);
     let output = stage.run(&["export", &id]);
     assert!(
-        !output.stdout.contains("sk-test-key-of-the-stage"),
+        !output.stdout.contains("sk-test-0123456789abcdef"),
         "{}",
         output.stdout
     );
@@ -351,22 +331,7 @@ fn an_export_has_the_whole_trajectory_and_no_key() {
     assert!(times.iter().all(|line| line["ts"].is_string()));
 }
 
-impl Stage {
-    /// Starts a run that may only read and asks about the rest.
-    #[track_caller]
-    fn start_asking(&self, task: &str) -> String {
-        let output = self.run(&["do", "--sandbox", "read", "--ask", task]);
-        assert_eq!(output.code, Some(0), "{output:#?}");
-        output.stdout.trim().to_owned()
-    }
-
-    /// Returns the document of an ended run.
-    #[track_caller]
-    fn document(&self, id: &str) -> Value {
-        let exported = self.json(&["export", id]);
-        exported["document"].clone()
-    }
-
+impl Agents {
     /// Kills the supervisor of a run.
     #[track_caller]
     fn kill_supervisor(&self, id: &str) {
