@@ -77,16 +77,7 @@ impl Proof {
         results.iter().map(|result| result.text.clone()).collect()
     }
 
-    /// Returns the directory of the one agent run.
-    #[track_caller]
-    pub(crate) fn run_dir(&self) -> PathBuf {
-        let runs = self.ground.json(&["ps", "-a", "--json"]);
-        let all = runs["runs"].as_array().expect("a list");
-        let agent = all.iter().find(|run| run["kind"] == "agent");
-        let id = agent.expect("an agent run")["id"].as_str().expect("an id");
-        self.run_dir_of(id)
-    }
-
+    /// Returns the directory of a run.
     #[track_caller]
     pub(crate) fn run_dir_of(&self, id: &str) -> PathBuf {
         let months = fs::read_dir(self.ground.home.store().join("runs")).expect("there are runs");

@@ -1,9 +1,11 @@
 //! Promises of the command line, shown on the program itself. One file per promise.
 #![cfg(test)]
 
+mod agent_bad_input;
 mod agent_escape;
 mod agent_ground;
 mod agent_loop;
+mod agent_once;
 mod agent_proof;
 mod agent_reach;
 mod agent_secret;
