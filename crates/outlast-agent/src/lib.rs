@@ -41,8 +41,11 @@ pub fn answer() -> Option<ExitCode> {
         return Some(code);
     }
     let mut words = std::env::args_os().skip(1);
-    let first = words.next()?;
-    (first == names::WORK).then(|| work(words.collect()))
+    if words.next().is_some_and(|first| first == names::WORK) {
+        return Some(work(words.collect()));
+    }
+    outlast_lib::note_worker();
+    None
 }
 
 fn work(words: Vec<OsString>) -> ExitCode {

@@ -154,12 +154,18 @@ pub struct Leftover {
 }
 
 /// What the tree used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// CPU time of all processes that were reaped, in milliseconds.
     pub cpu_ms: u64,
     /// Largest memory of one process, in bytes.
     pub peak_rss_bytes: u64,
+    /// Tokens of the model of an agent run, in and out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What they cost, in US dollars; absent where there is no price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 /// Why a command could not start.

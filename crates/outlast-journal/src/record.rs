@@ -79,6 +79,9 @@ pub struct Record {
     /// Run inside which it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,
+    /// Agent run that it goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<RunId>,
     /// Where it is in its life.
     pub status: Status,
     /// Code of the main process, if it exited.
@@ -242,6 +245,7 @@ impl Record {
             cwd: spec.cwd.clone(),
             session: spec.session.clone(),
             parent: spec.parent,
+            resumes: spec.agent.as_ref().and_then(|agent| agent.request.resumes),
             status,
             exit_code: end.and_then(|end| end.exit_code),
             exit_rule: end.and_then(|end| end.exit_code).map(|_| exit_rule(spec)),

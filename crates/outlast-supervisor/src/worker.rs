@@ -21,6 +21,7 @@ use outlast_journal::{
     Failure, MainExit, Network, ProcessRef, Spec, StopCause, limits, names, policy,
 };
 use restarts::Restarts;
+use serde_json::Value;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
@@ -57,6 +58,10 @@ pub(crate) struct Head {
     pub(crate) approved: Vec<String>,
     /// Texts that came for the model.
     pub(crate) inputs: u64,
+    /// Tokens that the model used, and what they cost in millionths of a US dollar, as far as
+    /// that was told.
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost_micros: Option<u64>,
     /// Bytes that workers told for the journal.
     pub(crate) fact_bytes: u64,
     /// What its calls were bound to at the start, if they are contained.
@@ -81,6 +86,8 @@ impl Head {
             asks: Vec::new(),
             approved: Vec::new(),
             inputs: 0,
+            tokens: None,
+            cost_micros: None,
             fact_bytes: 0,
             bound: None,
         }
@@ -191,6 +198,17 @@ impl Head {
         if let Some(process) = self.process {
             crate::platform::process::signal_child(process.pid, libc::SIGKILL).ok();
         }
+    }
+
+    /// Counts what a turn of the model used.
+    pub(crate) fn count_turn(&mut self, data: &Value) {
+        let add = |sum: &mut Option<u64>, name: &str| {
+            if let Some(more) = data.get(name).and_then(Value::as_u64) {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        };
+        add(&mut self.tokens, "tokens");
+        add(&mut self.cost_micros, "cost_micros");
     }
 
     /// Notes that the worker was reaped; returns when the next one is due, if there may be one.

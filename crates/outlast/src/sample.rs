@@ -27,6 +27,7 @@ pub(crate) fn running() -> Record {
         cwd: "/home/ann/src/app/crates/core".to_owned(),
         session: None,
         parent: None,
+        resumes: None,
         status: Status::Running,
         exit_code: None,
         exit_rule: None,
@@ -92,6 +93,7 @@ pub(crate) fn failed() -> Record {
         usage: Some(Usage {
             cpu_ms: 63_400,
             peak_rss_bytes: 812 << 20,
+            ..Usage::default()
         }),
         ..running()
     }

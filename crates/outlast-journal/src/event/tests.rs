@@ -44,6 +44,7 @@ fn full_end() -> End {
         usage: Some(Usage {
             cpu_ms: 0,
             peak_rss_bytes: 1 << 40,
+            ..Usage::default()
         }),
         leftovers: vec![Leftover {
             process: process(5),

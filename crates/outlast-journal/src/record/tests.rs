@@ -167,6 +167,7 @@ fn a_run_of_which_all_is_known_says_all() {
         usage: Some(Usage {
             cpu_ms: 4,
             peak_rss_bytes: 5,
+            ..Usage::default()
         }),
         leftovers: vec![Leftover {
             process: process(50),

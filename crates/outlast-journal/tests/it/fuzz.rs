@@ -134,6 +134,7 @@ fn ended() -> impl Strategy<Value = Fact> {
                 usage: usage.map(|(cpu_ms, peak_rss_bytes)| Usage {
                     cpu_ms,
                     peak_rss_bytes,
+                    ..Usage::default()
                 }),
                 leftovers: left
                     .map(|(process, command)| Leftover { process, command })

@@ -2,12 +2,13 @@
 
 use crate::home::{Place, kill, processes_in};
 use crate::worker;
-use libtest_mimic::Trial;
-use outlast_journal::{Containment, Status, Tier, limits};
+use libtest_mimic::{Completion, Trial};
+use outlast_journal::{Containment, Status, Tier, limits, policy};
 use outlast_lib::{Record, Request, RunId};
 use outlast_testkit::eventually;
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 pub(crate) fn register(trials: &mut Vec<Trial>) {
     trials!(trials:
@@ -25,6 +26,11 @@ pub(crate) fn register(trials: &mut Vec<Trial>) {
         a_worker_that_floods_facts_is_still_cancelled,
         a_worker_that_never_reads_is_still_stopped,
         calls_of_a_local_run_are_refused,
+        the_hand_is_there_where_landlock_alone_contains,
+        a_supervisor_of_an_agent_run_costs_little_more_than_that_of_a_command,
+        a_run_started_in_a_call_outlives_it_and_is_cancelled_with_the_agent,
+        what_a_call_that_is_stopped_leaves_has_the_rest_of_its_grace,
+        a_text_longer_than_an_argument_is_told_as_not_started,
     );
 }
 
@@ -82,8 +88,18 @@ fn a_run_ends_as_its_worker_says() {
     let (_, record) = done(&place, "end max_turns");
     assert_eq!(record.status, Status::Failed);
     let (_, record) = done(&place, "end error");
+    assert_eq!(record.wait_code(), 1);
     let failure = record.failure.expect("an error is named");
     assert_eq!(failure.code, "provider_error");
+    let (id, record) = done(&place, "turn 3\nturn 4");
+    let usage = record.usage.expect("it is told");
+    assert_eq!((usage.tokens, usage.cost), (Some(7), Some(7.0)));
+    let mut request = request(&place, "sh true");
+    if let outlast_lib::CommandLine::Agent(agent) = &mut request.command {
+        agent.resumes = Some(id);
+    }
+    let next = place.begin(&request);
+    assert_eq!(place.ended(&next).resumes, Some(id));
     place.is_sound();
     place.is_deserted();
 }
@@ -213,6 +229,68 @@ fn memory_kib(pid: i32) -> u64 {
     number.expect("the kernel tells memory")
 }
 
+fn a_supervisor_of_an_agent_run_costs_little_more_than_that_of_a_command() {
+    let place = Place::new();
+    let command = place.start("sleep 600");
+    let agent = begin(&place, "hand x\nsh true\nsh touch done; sleep 600");
+    eventually("its calls are done", crate::home::LIMIT, || {
+        place.home.path().join("done").exists()
+    });
+    let [command, agent] = [command, agent].map(|id| {
+        let kib = memory_kib(place.supervisor_of(&id));
+        place.cancel_now(&id);
+        kib
+    });
+    assert!(agent < command + 100, "{command} KiB and {agent} KiB");
+}
+
+fn a_run_started_in_a_call_outlives_it_and_is_cancelled_with_the_agent() {
+    let place = Place::new();
+    let program = std::env::current_exe().expect("a program knows its path");
+    let inner = "echo $$ >inner; exec sleep 600";
+    let script = format!(
+        "sh {} __start {} '{inner}' >/dev/null; echo over >>calls\npark",
+        program.display(),
+        place.store.root().display()
+    );
+    let id = begin(&place, &script);
+    place.has_lines("calls", 1);
+    eventually("the call has ended", crate::home::LIMIT, || {
+        results(&place, &id).len() == 1
+    });
+    let pid = place.pid_in("inner");
+    assert!(crate::home::is_alive(pid));
+    let runs = place.list();
+    let inner = runs.iter().find(|run| run.parent == Some(id));
+    let inner = inner.expect("it is a run inside").id;
+    let query = outlast_lib::CancelQuery::default();
+    place.store.cancel(&id, &query).expect("it can be asked");
+    assert_eq!(place.ended(&inner).status, Status::Cancelled);
+    place.cancel_now(&id);
+    place.is_sound();
+    place.is_deserted();
+}
+
+fn what_a_call_that_is_stopped_leaves_has_the_rest_of_its_grace() {
+    let place = Place::new();
+    let text = "(trap 'sleep 0.2; echo closed >>effects; exit' TERM; while :; do sleep 0.02; done) & \
+                touch up; wait";
+    let (id, _) = done(&place, &format!("brief 300 {text}"));
+    assert_eq!(results(&place, &id)[0]["end"], "timed_out");
+    assert_eq!(place.lines("effects"), ["closed"]);
+    place.is_deserted();
+}
+
+fn a_text_longer_than_an_argument_is_told_as_not_started() {
+    let place = Place::new();
+    let long = format!("sh : {}", "x".repeat(140_000));
+    let (id, _) = done(&place, &format!("{long}\nsh true"));
+    let results = results(&place, &id);
+    assert_eq!(results[0]["end"], "not_started");
+    assert_eq!(results[0]["failure"]["code"], "argument_list_too_long");
+    assert_eq!(results[1]["exit_code"], 0);
+}
+
 fn a_call_that_floods_keeps_head_and_tail_and_costs_its_supervisor_nothing() {
     const ALL: u64 = 100 << 20;
     let place = Place::new();
@@ -230,7 +308,6 @@ fn a_call_that_floods_keeps_head_and_tail_and_costs_its_supervisor_nothing() {
     let log = place.run_dir(&id).join("calls/1.1.log");
     let gap = fs::read_to_string(log.with_extension("gap")).expect("the middle is gone");
     assert!(gap.contains("\"from\""), "{gap}");
-    use std::os::unix::fs::MetadataExt;
     let kept = fs::metadata(&log).expect("there is a log").blocks() * 512;
     assert!(
         kept <= limits::CALL_OUTPUT_BYTES_MAX + (64 << 10),
@@ -277,6 +354,31 @@ fn a_worker_that_never_reads_is_still_stopped() {
     assert_eq!(place.record(&id).status, Status::Cancelled);
     place.is_sound();
     place.is_deserted();
+}
+
+fn the_hand_is_there_where_landlock_alone_contains() -> Completion {
+    if !cfg!(debug_assertions) {
+        return Completion::ignored_with(crate::kill_matrix::NO_POINTS);
+    }
+    let place = Place::new();
+    let mut request = request(&place, "hand write this\nsh touch inside ../outside");
+    request.cwd = place.home.work();
+    let mut containment = Containment::new(Tier::SandboxEdit);
+    containment.may_miss = policy::NOT_BY_LANDLOCK.to_vec();
+    request.containment = Some(containment);
+    let variable = outlast_supervisor::fault::VARIABLE;
+    let point = (variable.into(), "contain:namespaces".into());
+    request.environment.push(point);
+    let id = place.begin(&request);
+    let posture = place.record(&id).posture;
+    place.ended(&id);
+    if posture.backend.as_deref() != Some("landlock") {
+        return Completion::ignored_with("did not run: another backend stands in for native here");
+    }
+    assert_eq!(log(&place, &id, "1.1"), "hand: write this\n");
+    assert!(place.home.work().join("inside").exists());
+    assert!(!place.home.path().join("outside").exists());
+    Completion::Completed
 }
 
 fn calls_of_a_local_run_are_refused() {

@@ -4,7 +4,9 @@
 //! stands in the journal already is not done again. A line that begins with `&`
 //! does not wait for its call.
 
-use outlast_journal::agent::{AgentRequest, Asked, CallResult, Final, Input, TodoSet, Work};
+use outlast_journal::agent::{
+    AgentRequest, Asked, CallResult, Final, Input, ModelTurn, TodoSet, Work,
+};
 use outlast_journal::worker::{CallAsk, CallEnded, CallProgram, Heard, Said};
 use outlast_journal::{Fact, Line, Spec, Timestamp};
 use outlast_lib::CommandLine;
@@ -34,7 +36,10 @@ pub(crate) fn work() -> Option<ExitCode> {
             writeln!(std::io::stdout(), "hand: {text}").expect("somebody reads");
             Some(ExitCode::SUCCESS)
         }
-        _ => None,
+        _ => {
+            outlast_lib::note_worker();
+            None
+        }
     }
 }
 
@@ -156,6 +161,7 @@ impl Worker {
             }
             "host" => self.on_host(&call, rest),
             "input" => self.input(),
+            "turn" => self.turn(at, rest.parse().expect("a number")),
             "die" => {
                 self.result(&call, &json!("dies"));
                 std::process::abort()
@@ -265,6 +271,20 @@ impl Worker {
             }
             self.hear();
         }
+    }
+
+    /// Tells of a turn of a model that used so many tokens, each a dollar.
+    fn turn(&mut self, at: usize, tokens: u64) -> Value {
+        self.tell(&Work::ModelTurn(Box::new(ModelTurn {
+            turn: at as u64,
+            message: json!("hm"),
+            usage: Value::Null,
+            tokens,
+            cost_micros: Some(tokens * 1_000_000),
+            stop: String::new(),
+            model: String::new(),
+        })));
+        json!(tokens)
     }
 
     /// Tells facts without end until it is cancelled.

@@ -139,11 +139,14 @@ impl RunLoop {
                 return Ok(());
             }
         };
-        let written = self.owned.journal.append(&Fact::Told(told));
+        let fact = Fact::Told(told);
+        let written = self.owned.journal.append(&fact);
         fault::point("fact_written");
-        let Some(head) = &mut self.head else {
-            return Ok(());
-        };
+        if let (Fact::Told(told), true) = (&fact, written.is_ok())
+            && told.kind == "model.turn"
+        {
+            head.count_turn(&told.data);
+        }
         if let Err(error) = written {
             let why = error.to_string();
             head.tell(&Heard::NotWritten { n, why });

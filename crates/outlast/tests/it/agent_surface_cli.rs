@@ -6,7 +6,7 @@ use crate::{
     case_ground::{SOON, kill},
 };
 use outlast_testkit::{
-    eventually, eventually_some,
+    eventually_some,
     model::{Gate, Script, Turn},
 };
 use serde_json::{Value, json};

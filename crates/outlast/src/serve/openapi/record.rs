@@ -54,6 +54,9 @@ pub(super) struct Run {
     /// Run inside which it was started.
     #[schema(required = false)]
     parent: String,
+    /// Agent run that it goes on with.
+    #[schema(required = false)]
+    resumes: String,
     status: Status,
     /// Code of the main process, if it exited.
     #[schema(required = false)]
@@ -251,6 +254,12 @@ pub(super) struct Usage {
     cpu_ms: u64,
     /// Largest memory of one process.
     peak_rss_bytes: u64,
+    /// Tokens of the model of an agent run, in and out.
+    #[schema(required = false)]
+    tokens: u64,
+    /// What they cost, in US dollars; absent where there is no price.
+    #[schema(required = false)]
+    cost: f64,
 }
 
 /// The shell of a run; absent for a direct command.
