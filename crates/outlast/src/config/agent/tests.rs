@@ -10,11 +10,7 @@ fn read(text: &str) -> Result<AgentConfig, ConfigError> {
 #[test]
 fn every_key_is_read_and_shown() {
     let text = "model = \"ollama/qwen3\"\nmax_turns = 20\nmax_tokens = 100000\nmax_cost = 2.5\n\
-<<<<<<< HEAD
-        ask_timeout = \"10m\"";
-=======
         ask_timeout = \"1m\"\ncheck_timeout = \"2s\"";
->>>>>>> proofs
     let config = read(text).expect("it holds");
     let shown: Vec<Json> = KEYS.iter().map(|key| config.value(key)).collect();
     assert_eq!(
@@ -24,12 +20,8 @@ fn every_key_is_read_and_shown() {
             json!(20),
             json!(100_000),
             json!(2.5),
-<<<<<<< HEAD
-            json!("600000ms")
-=======
             json!("60000ms"),
             json!("2000ms"),
->>>>>>> proofs
         ]
     );
     assert_eq!(config.cost_micros_max, Some(2_500_000));
