@@ -96,8 +96,7 @@ impl Toolbox {
     }
 
     /// Returns the tools with those that start runs.
-    pub(crate) fn with_runs(self, runs: Option<Runs>) -> Self {
-        let runs = runs.map(Arc::new);
+    pub(crate) fn with_runs(self, runs: Option<Arc<Runs>>) -> Self {
         Self { runs, ..self }
     }
 

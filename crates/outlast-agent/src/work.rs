@@ -119,7 +119,7 @@ impl Worker<'_> {
         };
         // To look at the store costs a few milliseconds; only a message without calls asks for it.
         if now.message.is_some() && !now.has_pending && !now.is_ended {
-            now.open_runs = self.own_runs.open().len();
+            now.open_runs = self.own_runs.open();
         }
         now
     }

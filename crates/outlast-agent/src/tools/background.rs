@@ -12,11 +12,13 @@ use outlast_journal::limits::BRIEF_CHARS;
 use outlast_journal::text::first_line_label;
 use outlast_journal::{RunId, Spec};
 use outlast_lib::background::{
-    Background, BackgroundOptions, SpawnError, Spawned, Spawner, SubAgent, Tool,
+    Background, BackgroundOptions, Finished, SpawnError, Spawned, Spawner, SubAgent, Tool,
+    wake_prompt,
 };
-use outlast_lib::{ReadError, Store};
+use outlast_lib::{CancelQuery, ListQuery, ReadError, Record, ShortRecord, Status, Store};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +30,7 @@ const DIRECTORY: &str = "cwd";
 /// What an agent run may start, and under which keys.
 pub(crate) struct Runs {
     background: Background,
+    store: Arc<Store>,
     /// The run with which the work began: later ones go on with its calls.
     first: RunId,
     is_contained: bool,
@@ -64,11 +67,13 @@ impl Runs {
                 .then(|| spawner(spec, agent, environment)),
             ..BackgroundOptions::default()
         };
-        let session = spec.id.to_string();
+        // A run that goes on with another's work goes on with its runs too.
+        let session = first.to_string();
         let directory = PathBuf::from(&spec.cwd);
         let background = Background::new(Arc::clone(store), session, directory, options)?;
         Ok(Some(Self {
             background,
+            store: Arc::clone(store),
             first,
             is_contained: spec.containment.is_some(),
         }))
@@ -124,6 +129,59 @@ impl Runs {
         outcome
     }
 
+    /// Returns those that have not ended. What cannot be seen is left out.
+    fn live(&self) -> Vec<Record> {
+        let query = ListQuery {
+            session: Some(self.background.session().to_owned()),
+            statuses: vec![Status::Queued, Status::Running],
+            limit: usize::MAX,
+            ..ListQuery::default()
+        };
+        self.store.list(&query).unwrap_or_default().records
+    }
+
+    /// Returns how many go on and have a time limit: they are waited for.
+    pub(crate) fn open_ones(&self) -> usize {
+        let live = self.live();
+        let has_limit =
+            |record: &&Record| record.timeout_secs.is_some() || record.deadline.is_some();
+        live.iter().filter(has_limit).count()
+    }
+
+    /// Asks all that go on to stop, and does not wait for it.
+    pub(crate) fn cancel_all(&self) {
+        let query = CancelQuery {
+            by: Some(format!("run {}", self.background.session())),
+            no_wait: true,
+            ..CancelQuery::default()
+        };
+        for record in self.live() {
+            self.store.cancel(&record.id, &query).map(drop).ok();
+        }
+    }
+
+    /// Hands out ends that the model was not told of, each once; with the words for it.
+    pub(crate) fn ends(&self) -> Vec<(RunId, String)> {
+        let drained = self.background.drain_finished().unwrap_or_default();
+        let told = drained.into_iter().map(|one| (one.run.id, notice(one.run)));
+        told.collect()
+    }
+
+    /// Notes that the model was told of these ends.
+    pub(crate) fn note_told(&self, ids: &[RunId]) {
+        // Not noted, they come again, and are seen to be told already.
+        self.background.acknowledge(ids).ok();
+    }
+
+    /// Waits until there is an end to tell, the time is over, or `interrupt` can be read. Blocks.
+    pub(crate) fn wait(&self, timeout_ms: u64, interrupt: BorrowedFd<'_>) {
+        let waited = self
+            .background
+            .wait_for_end(Some(timeout_ms), Some(interrupt));
+        // What went wrong shows when they are looked at again.
+        waited.map(drop).ok();
+    }
+
     fn schema(&self, tool: &Tool) -> Value {
         let mut schema = tool.schema.clone();
         if let Some(properties) = schema["properties"].as_object_mut() {
@@ -134,6 +192,16 @@ impl Runs {
         }
         schema
     }
+}
+
+/// Returns what the model is told of one end. One from before this worker wakes it too: the
+/// worker before it was waiting for that.
+fn notice(run: ShortRecord) -> String {
+    let finished = Finished {
+        run,
+        restored: false,
+    };
+    wake_prompt(&[finished]).unwrap_or_default()
 }
 
 const CANCEL: &str = "background_cancel";
@@ -164,7 +232,7 @@ fn spawner(spec: &Spec, agent: &AgentSpec, environment: Vec<(OsString, OsString)
         Ok(Spawned::Agent {
             request: Box::new(request),
             environment: environment.clone(),
-            containment: containment.clone(),
+            containment: containment.clone().map(Box::new),
         })
     })
 }
@@ -174,12 +242,14 @@ fn below(above: &AgentRequest, asked: Option<&str>) -> Result<Choice, SpawnError
     let Some(choice) = Choice::from_spec(&above.model) else {
         return Err(failed("the provider of this run is not known".into()));
     };
-    choice.below(asked).map_err(|error| match error {
-        ChooseError::OtherProvider { asked, .. } => SpawnError::ModelRefused {
-            model: asked,
-            known: vec![choice.name.clone()],
-        },
-        other => failed(Box::new(other)),
+    choice.below(asked).map_err(|error| {
+        if let ChooseError::OtherProvider { asked, .. } = &error {
+            return SpawnError::ModelRefused {
+                model: asked.clone(),
+                known: vec![choice.name.clone()],
+            };
+        }
+        failed(Box::new(error))
     })
 }
 

@@ -71,6 +71,9 @@ impl Worker<'_> {
 
     /// Tells how the work ended.
     pub(super) async fn finish(&mut self, ending: Ending) -> Result<(), ChannelError> {
+        if ending == Ending::Cancelled {
+            self.cancel_runs().await;
+        }
         let counts = &self.memory.counts;
         let turns = counts.turns;
         let end = match ending {

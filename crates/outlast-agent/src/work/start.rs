@@ -104,14 +104,15 @@ pub(crate) async fn begin<'a>(
     // Without its runs an agent still works: what it cannot have it is not offered.
     let runs = Runs::open(spec, agent, &store, first, environment);
     let around = surroundings(spec, agent, &store, &chain);
-    let mut tools = Toolbox::new(around).with_runs(runs.ok().flatten());
+    let runs = runs.ok().flatten().map(Arc::new);
+    let mut own_runs = OwnRuns::new(runs.clone());
+    let mut tools = Toolbox::new(around).with_runs(runs);
     let mut memory = Memory::default();
     for id in chain.iter().rev() {
         let dir = store.directory_of(id).unwrap_or_default();
         read_journal(&mut memory, &dir)?;
     }
     read_journal(&mut memory, dir)?;
-    let mut own_runs = OwnRuns::new(Arc::clone(&store), &spec.id);
     for (request, result) in memory.end_reading() {
         own_runs.has_any |= request.tool.starts_with("background_");
         tools.replay(&request, &result);

@@ -7,6 +7,7 @@ mod agent_loop;
 mod agent_stage;
 mod agent_surface;
 mod agent_surface_cli;
+mod agent_surface_more;
 mod agent_tools;
 mod case_bad_input;
 mod case_child;

@@ -9,12 +9,19 @@ fn read(text: &str) -> Result<AgentConfig, ConfigError> {
 
 #[test]
 fn every_key_is_read_and_shown() {
-    let text = "model = \"ollama/qwen3\"\nmax_turns = 20\nmax_tokens = 100000\nmax_cost = 2.5";
+    let text = "model = \"ollama/qwen3\"\nmax_turns = 20\nmax_tokens = 100000\nmax_cost = 2.5\n\
+        ask_timeout = \"10m\"";
     let config = read(text).expect("it holds");
     let shown: Vec<Json> = KEYS.iter().map(|key| config.value(key)).collect();
     assert_eq!(
         shown,
-        [json!("ollama/qwen3"), json!(20), json!(100_000), json!(2.5)]
+        [
+            json!("ollama/qwen3"),
+            json!(20),
+            json!(100_000),
+            json!(2.5),
+            json!("600000ms")
+        ]
     );
     assert_eq!(config.cost_micros_max, Some(2_500_000));
     assert_eq!(
