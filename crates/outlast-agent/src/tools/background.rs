@@ -12,13 +12,13 @@ use outlast_journal::limits::BRIEF_CHARS;
 use outlast_journal::text::first_line_label;
 use outlast_journal::{RunId, Spec};
 use outlast_lib::background::{
-    Background, BackgroundOptions, SpawnError, Spawned, Spawner, SubAgent, Tool,
+    Background, BackgroundOptions, SpawnError, Spawned, Spawner, SubAgent, Tool, offered,
 };
-use outlast_lib::{ReadError, Store};
+use outlast_lib::{Advice, ReadError, Store};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Arguments that a run of an agent does not choose: a worker that is started again must not end
 /// what the one before it began, and a contained command stays in the workspace.
@@ -27,29 +27,30 @@ const DIRECTORY: &str = "cwd";
 
 /// What an agent run may start, and under which keys.
 pub(crate) struct Runs {
-    background: Background,
+    store: Arc<Store>,
+    session: String,
+    directory: PathBuf,
+    options: BackgroundOptions,
+    /// Opened at the first call: it looks at every run of the store.
+    background: OnceLock<Background>,
     /// The run with which the work began: later ones go on with its calls.
     first: RunId,
     is_contained: bool,
 }
 
 impl Runs {
-    /// Opens the background capability for an agent run, with the environment of its worker.
+    /// Returns what an agent run may start, with the environment of its worker.
     ///
     /// `None` for a run that only reads. Commands get what calls get, agents what the worker has.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the runs of the store cannot be listed.
-    pub(crate) fn open(
+    pub(crate) fn of(
         spec: &Spec,
         agent: &AgentSpec,
         store: &Arc<Store>,
         first: RunId,
         environment: Vec<(OsString, OsString)>,
-    ) -> Result<Option<Self>, ReadError> {
+    ) -> Option<Self> {
         if agent.request.is_local {
-            return Ok(None);
+            return None;
         }
         let for_calls = environment.iter().filter(|(name, _)| {
             let names = &agent.call_env_names;
@@ -64,19 +65,34 @@ impl Runs {
                 .then(|| spawner(spec, agent, environment)),
             ..BackgroundOptions::default()
         };
-        let session = spec.id.to_string();
-        let directory = PathBuf::from(&spec.cwd);
-        let background = Background::new(Arc::clone(store), session, directory, options)?;
-        Ok(Some(Self {
-            background,
+        Some(Self {
+            store: Arc::clone(store),
+            session: spec.id.to_string(),
+            directory: PathBuf::from(&spec.cwd),
+            options,
+            background: OnceLock::new(),
             first,
             is_contained: spec.containment.is_some(),
-        }))
+        })
+    }
+
+    fn background(&self) -> Result<&Background, ReadError> {
+        if let Some(background) = self.background.get() {
+            return Ok(background);
+        }
+        let store = Arc::clone(&self.store);
+        let (session, directory) = (self.session.clone(), self.directory.clone());
+        let opened = Background::new(store, session, directory, self.options.clone())?;
+        Ok(self.background.get_or_init(|| opened))
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        offered(self.options.spawner.is_some())
     }
 
     /// Returns what the model is told of the tools, in their order.
     pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        let tools = self.background.tools().into_iter();
+        let tools = self.tools().into_iter();
         let specs = tools.map(|tool| ToolSpec {
             name: tool.name.to_owned(),
             description: tool.description.to_owned(),
@@ -91,16 +107,29 @@ impl Runs {
     ///
     /// Refuses what does not keep the schema; `None` where there is no such tool.
     pub(super) fn read(&self, name: &str, arguments: &Value) -> Option<Result<Arguments, Refusal>> {
-        let tools = self.background.tools();
+        let tools = self.tools();
         let tool = tools.into_iter().find(|tool| tool.name == name)?;
         let read = Arguments::read(arguments, &self.schema(&tool));
         Some(read.map_err(|what| Refusal::new("bad_arguments", format!("`{name}`: {what}"))))
     }
 
     /// Carries out a call. Blocks until what is started executes, or what is stopped is gone.
-    pub(super) fn act(&self, call: &str, name: &str, arguments: &Arguments) -> Outcome {
+    ///
+    /// # Errors
+    ///
+    /// Refuses when the runs of the store cannot be listed.
+    pub(super) fn act(
+        &self,
+        call: &str,
+        name: &str,
+        arguments: &Arguments,
+    ) -> Result<Outcome, Refusal> {
+        let background = self.background().map_err(|error| Refusal {
+            code: error.code(),
+            why: format!("{error}; {}", error.hint()),
+        })?;
         let key = format!("{}:{call}", self.first);
-        let answer = self.background.call_once(name, &arguments.to_value(), &key);
+        let answer = background.call_once(name, &arguments.to_value(), &key);
         let value = answer.value();
         let said = if answer.is_error() {
             value["error"]["code"].as_str()
@@ -115,13 +144,13 @@ impl Runs {
         let mut text = answer.text();
         text.push('\n');
         if answer.is_error() {
-            return Outcome::failed(text, &brief);
+            return Ok(Outcome::failed(text, &brief));
         }
         let mut outcome = Outcome::done(text, &brief);
         if class(name) == Some(CallClass::Idempotent) && name != CANCEL {
             outcome.started_run = value["id"].as_str().and_then(|id| RunId::parse(id).ok());
         }
-        outcome
+        Ok(outcome)
     }
 
     fn schema(&self, tool: &Tool) -> Value {
