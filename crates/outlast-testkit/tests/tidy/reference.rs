@@ -222,11 +222,9 @@ fn every_file_of_a_store_is_explained() {
 /// The keys that a source of a table of its own lists.
 fn keys_of(path: &str) -> Vec<String> {
     let source = source(path);
-    let keys = source
-        .lines()
-        .find(|line| line.starts_with("pub(crate) const KEYS"));
-    let keys = keys.and_then(|line| Some(line.split_once('=')?.1));
-    let keys = keys.expect("the keys of the table").split('"').skip(1);
+    let list = source.split_once("pub(crate) const KEYS");
+    let list = list.and_then(|(_, rest)| Some(rest.split_once("= [")?.1.split_once("];")?.0));
+    let keys = list.expect("the keys of the table").split('"').skip(1);
     keys.step_by(2).map(str::to_owned).collect()
 }
 
