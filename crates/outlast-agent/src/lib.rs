@@ -41,13 +41,16 @@ pub fn answer() -> Option<ExitCode> {
         return Some(code);
     }
     let mut words = std::env::args_os().skip(1);
-    let first = words.next()?;
-    (first == names::WORK).then(|| work(words.collect()))
+    if words.next().is_some_and(|first| first == names::WORK) {
+        return Some(work(&words.collect::<Vec<_>>()));
+    }
+    outlast_lib::note_worker();
+    None
 }
 
-fn work(words: Vec<OsString>) -> ExitCode {
+fn work(words: &[OsString]) -> ExitCode {
     let mut out = io::stdout().lock();
-    match try_to_work(&words, &mut out) {
+    match try_to_work(words, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let told = writeln!(out, "error: {}\nhint: {}", chain(&error), error.hint());

@@ -48,6 +48,9 @@ pub const CALLS: &str = "calls";
 /// Temporary directory and home of a run that Landlock alone contains.
 pub const PRIVATE: &str = "private";
 
+/// Filter of system calls of a run in a container of podman, until that is made.
+pub const FILTER: &str = "filter.json";
+
 /// First argument that makes our program a supervisor.
 pub const SUPERVISE: &str = "__supervise";
 /// First argument that makes our program the launcher of a contained command.
@@ -68,11 +71,6 @@ pub const PROCESS: &str = "outlast";
 pub const RUN_VARIABLE: &str = "OUTLAST_RUN";
 /// Environment variable that tells a process which call of an agent run it belongs to.
 pub const CALL_VARIABLE: &str = "OUTLAST_CALL";
-
-/// Label of a container that names its run.
-pub const CONTAINER_RUN: &str = "outlast.run";
-/// Label of a container that names the supervisor which it belongs to.
-pub const CONTAINER_OWNER: &str = "outlast.supervisor";
 
 /// Returns the folder of a run below the store.
 pub fn run_dir(id: &RunId, created: Timestamp) -> String {

@@ -20,6 +20,8 @@ pub struct Policy {
     pub home: Option<String>,
     /// Folders and files outside of the workspace to show, read-only: canonical.
     pub shown: Vec<String>,
+    /// File that one of the words names and that holds a shell text too long for a word: shown.
+    pub command_text: Option<String>,
     /// Files in there that hold keys: covered, so that they cannot be read.
     pub covered: Vec<String>,
     /// Repository of the workspace, where that is a linked worktree: canonical.
@@ -30,6 +32,8 @@ pub struct Policy {
     pub supervisor: i32,
     /// Whether another program has made the namespaces and mounts.
     pub is_mounted: bool,
+    /// The run's directory, for what talks to a container engine.
+    pub run_dir: Option<String>,
     /// Where temporary files and the home are, when Landlock is to contain it alone.
     pub alone_in: Option<String>,
     /// Whether the launcher waits for a byte before it starts anything.

@@ -3,7 +3,7 @@
 //! Two requests over the engine's unix socket are all of it, so nothing more of
 //! HTTP is here than they need. An engine that does not answer is passed over.
 
-use outlast_journal::{RunId, limits, names};
+use outlast_journal::{RunId, limits};
 use outlast_supervisor::{clock, owner};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket, sockopt};
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub(crate) struct Cleared {
 
 /// Takes the container of one run away, of which the caller knows that nobody looks after it.
 pub(crate) fn clear_run(places: &[String], id: &RunId) -> Cleared {
-    let label = format!("{}={id}", names::CONTAINER_RUN);
+    let label = format!("{}={id}", owner::RUN_LABEL);
     let mut cleared = Cleared::default();
     for place in places {
         cleared.add(clear(place, &label, |_| true));
@@ -46,8 +46,8 @@ pub(crate) fn clear_run(places: &[String], id: &RunId) -> Cleared {
 pub(crate) fn clear_dead(places: &BTreeSet<String>) -> Cleared {
     let mut cleared = Cleared::default();
     for place in places {
-        cleared.add(clear(place, names::CONTAINER_RUN, |one| {
-            let label = one.labels.get(names::CONTAINER_OWNER);
+        cleared.add(clear(place, owner::RUN_LABEL, |one| {
+            let label = one.labels.get(owner::LABEL);
             label.is_some_and(|label| owner::is_dead(label))
         }));
     }

@@ -62,6 +62,7 @@ pub use answer::AnswerError;
 pub use cancel::{CancelError, CancelQuery, Cancelled};
 pub use follow::{Follow, Followed};
 pub use hear::{HearQuery, Heard};
+pub use outlast_supervisor::launch::note_worker;
 pub use outlast_supervisor::{clock, init_supervisor, worker_channel};
 pub use output::{LineMatch, OutputError, OutputFrom, OutputPage, OutputQuery};
 pub use send::SendError;

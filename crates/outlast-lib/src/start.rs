@@ -82,6 +82,7 @@ impl Store {
                 });
             }
         }
+        agent::check_worker(request)?;
         let mut checked = request.check(self.limits(), clock::now())?;
         if request.lifetime == Lifetime::Session && request.holder.is_none() {
             return Err(StartError::NoHolder);

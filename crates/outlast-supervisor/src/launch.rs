@@ -27,6 +27,7 @@ const MAGIC: [u8; 8] = *b"outlast1";
 const HEADER_BYTES: usize = 32;
 
 static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
+static HAS_WORKER: AtomicBool = AtomicBool::new(false);
 
 /// Notes that `main` has let supervisors pass.
 pub(crate) fn set_initialised() {
@@ -36,6 +37,16 @@ pub(crate) fn set_initialised() {
 /// Returns whether this process has called `init_supervisor`.
 pub fn is_initialised() -> bool {
     IS_INITIALISED.load(Ordering::Relaxed)
+}
+
+/// Notes that `main` lets workers pass: agent runs can be started.
+pub fn note_worker() {
+    HAS_WORKER.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether this program can be a worker.
+pub fn has_worker() -> bool {
+    HAS_WORKER.load(Ordering::Relaxed)
 }
 
 /// What a supervisor is handed.

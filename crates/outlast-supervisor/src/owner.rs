@@ -6,6 +6,11 @@
 use crate::process;
 use outlast_journal::ProcessRef;
 
+/// Name of the label with the run.
+pub const RUN_LABEL: &str = "outlast.run";
+/// Name of the label with the supervisor.
+pub const LABEL: &str = "outlast.supervisor";
+
 /// Returns the label of what belongs to a supervisor: boot, PID namespace, number and start.
 pub fn label(supervisor: i32) -> String {
     let ticks = process::start_ticks(supervisor).unwrap_or(0);

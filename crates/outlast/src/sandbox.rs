@@ -5,7 +5,7 @@
 
 use crate::config::{ConfigError, shown};
 use outlast_journal::error::Advice;
-use outlast_lib::{Containment, Guarantee, Network, Tier};
+use outlast_lib::{Containment, Git, Guarantee, Network, Tier};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -32,6 +32,44 @@ pub(crate) struct Sandbox {
     pub(crate) proxy: Option<String>,
     /// Guarantees without which a contained run may start all the same.
     pub(crate) may_miss: Vec<Guarantee>,
+}
+
+/// What a host asks for; what is absent is as configured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// How far the run is contained.
+    pub(crate) tier: Option<Tier>,
+    /// Which hosts it may talk to.
+    pub(crate) network: Option<Network>,
+    /// What it may do with the project's history.
+    pub(crate) git: Option<Git>,
+    /// Its memory, in bytes.
+    pub(crate) memory_bytes_max: Option<u64>,
+    /// Its processes.
+    pub(crate) pids_max: Option<u64>,
+    /// Its processors, in thousandths.
+    pub(crate) cpu_milli_max: Option<u64>,
+    /// Image of the container that it is to run in.
+    pub(crate) image: Option<String>,
+}
+
+impl Asked {
+    /// Fails on bounds of a run that nothing contains.
+    fn check_uncontained(&self) -> Result<(), SandboxError> {
+        let network = self.network.as_ref();
+        let bounds = [
+            ("image", self.image.is_some()),
+            ("network", network.is_some_and(|one| *one != Network::Full)),
+            ("git", self.git.is_some()),
+            ("memory", self.memory_bytes_max.is_some()),
+            ("pids", self.pids_max.is_some()),
+            ("cpu", self.cpu_milli_max.is_some()),
+        ];
+        match bounds.iter().find(|(_, is_asked)| *is_asked) {
+            Some((name, _)) => Err(SandboxError::OfHost { name }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Default for Sandbox {
@@ -123,33 +161,44 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// Fails when it asks for more than it may, or for a network of a run that nothing contains.
-    pub(crate) fn of_host(
-        &self,
-        tier: Option<Tier>,
-        network: Option<Network>,
-    ) -> Result<Option<Containment>, SandboxError> {
-        let asked = tier.unwrap_or(self.commands.min(self.tier_max));
-        if asked > self.tier_max {
+    /// Fails when it asks for more than it may, and for bounds of a run that nothing contains.
+    pub(crate) fn of_host(&self, asked: Asked) -> Result<Option<Containment>, SandboxError> {
+        let unless_asked = self.commands.min(self.tier_max);
+        let tier = asked.tier.unwrap_or(match asked.image {
+            // An image contains, so what contains nothing was not meant.
+            Some(_) => unless_asked.min(Tier::SandboxEdit),
+            None => unless_asked,
+        });
+        let file = || self.tier_max_file.clone();
+        if tier > self.tier_max {
             return Err(SandboxError::AboveMax {
-                asked,
+                asked: tier,
                 max: self.tier_max,
-                file: self.tier_max_file.clone(),
+                file: file(),
             });
         }
-        match (asked, network) {
-            (Tier::FullAccess, None | Some(Network::Full)) => Ok(None),
-            (Tier::FullAccess, Some(Network::None | Network::Allow(_))) => {
-                Err(SandboxError::NetworkOfHost)
-            }
-            (Tier::ReadOnly | Tier::SandboxEdit, network) => {
-                let contained = Containment {
-                    network: network.unwrap_or_default(),
-                    ..Containment::new(asked)
-                };
-                Ok(Some(self.complete(contained)))
-            }
+        if tier == Tier::FullAccess {
+            return asked.check_uncontained().map(|()| None);
         }
+        // Programs outside obey what a run writes there, so it is as good as no containment.
+        if asked.git == Some(Git::Write) && self.tier_max < Tier::FullAccess {
+            return Err(SandboxError::GitAboveMax {
+                max: self.tier_max,
+                file: file(),
+            });
+        }
+        if asked.image.is_some() && matches!(asked.network, Some(Network::Allow(_))) {
+            return Err(SandboxError::HostsInImage);
+        }
+        Ok(Some(self.complete(Containment {
+            network: asked.network.unwrap_or_default(),
+            git: asked.git.unwrap_or(Git::Commit),
+            memory_bytes_max: asked.memory_bytes_max,
+            pids_max: asked.pids_max,
+            cpu_milli_max: asked.cpu_milli_max,
+            image: asked.image,
+            ..Containment::new(tier)
+        })))
     }
 
     /// Returns what is to contain the calls of an agent: the workspace to edit and no network,
@@ -158,13 +207,12 @@ impl Sandbox {
     /// # Errors
     ///
     /// Fails as [`Self::of_host`] does.
-    pub(crate) fn of_agent(
-        &self,
-        tier: Option<Tier>,
-        network: Option<Network>,
-    ) -> Result<Option<Containment>, SandboxError> {
-        let tier = tier.unwrap_or(Tier::SandboxEdit.min(self.tier_max));
-        self.of_host(Some(tier), network)
+    pub(crate) fn of_agent(&self, asked: Asked) -> Result<Option<Containment>, SandboxError> {
+        let tier = asked.tier.unwrap_or(Tier::SandboxEdit.min(self.tier_max));
+        self.of_host(Asked {
+            tier: Some(tier),
+            ..asked
+        })
     }
 
     /// Returns the value of a key as it is shown.
@@ -247,16 +295,34 @@ pub(crate) enum SandboxError {
         /// Where that stands.
         file: PathBuf,
     },
-    /// Only a contained run has a network of its own.
-    #[error("`network` bounds nothing on the host, where nothing contains the run")]
-    NetworkOfHost,
+    /// It asks for all of git where the user or a project allows less than the host.
+    #[error(
+        "`git: write` has programs outside obey the run, which is above `{}`, `{TABLE}.max_tier` in `{}`",
+        max.word(),
+        file.display()
+    )]
+    GitAboveMax {
+        /// What it may have.
+        max: Tier,
+        /// Where that stands.
+        file: PathBuf,
+    },
+    /// Only a contained run is bound.
+    #[error("`{name}` bounds nothing on the host, where nothing contains the run")]
+    OfHost {
+        /// The argument.
+        name: &'static str,
+    },
+    /// No way leads from a container to allowed hosts.
+    #[error("a container has no way to the hosts of `network: allow`")]
+    HostsInImage,
 }
 
 impl Advice for SandboxError {
     fn code(&self) -> &'static str {
         match self {
-            Self::AboveMax { .. } => "tier_above_max",
-            Self::NetworkOfHost => "containment_unavailable",
+            Self::AboveMax { .. } | Self::GitAboveMax { .. } => "tier_above_max",
+            Self::OfHost { .. } | Self::HostsInImage => "containment_unavailable",
         }
     }
 
@@ -265,8 +331,12 @@ impl Advice for SandboxError {
             Self::AboveMax { max, .. } => {
                 format!("ask for `sandbox: {}`, or leave it out", max.word())
             }
-            Self::NetworkOfHost => {
-                "add `sandbox: edit` or `sandbox: read`, or leave `network` out".to_owned()
+            Self::GitAboveMax { .. } => "ask for `git: commit`, or leave `git` out".to_owned(),
+            Self::OfHost { name } => {
+                format!("add `sandbox: edit` or `sandbox: read`, or leave `{name}` out")
+            }
+            Self::HostsInImage => {
+                "leave `image` out, or ask for `network: none` or `network: full`".to_owned()
             }
         }
     }

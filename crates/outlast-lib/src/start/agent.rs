@@ -4,6 +4,7 @@ use super::ancestry::Parent;
 use super::{StartError, containment, environment, shell};
 use outlast_journal::agent::{AgentRequest, AgentSpec};
 use outlast_journal::{Checked, CommandLine, Request};
+use outlast_supervisor::launch;
 use std::ffi::OsString;
 use std::fs;
 
@@ -13,6 +14,14 @@ pub(super) fn of(request: &Request) -> Option<&AgentRequest> {
         CommandLine::Agent(agent) => Some(agent),
         CommandLine::Direct(_) | CommandLine::Shell { .. } => None,
     }
+}
+
+/// Refuses an agent run of a program that would run its own `main` in place of a worker.
+pub(super) fn check_worker(request: &Request) -> Result<(), StartError> {
+    if of(request).is_some() && !launch::has_worker() {
+        return Err(StartError::NoWorker);
+    }
+    Ok(())
 }
 
 /// Refuses a directory that is none: an agent run has no record of what it could not begin.

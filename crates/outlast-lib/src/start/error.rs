@@ -18,6 +18,9 @@ pub enum StartError {
     /// This program would run its own `main` again instead of supervising.
     #[error("`init_supervisor` was not called in this process")]
     NotInitialised,
+    /// This program would run its own `main` again instead of working.
+    #[error("this program cannot be the worker of an agent run")]
+    NoWorker,
     /// The store can be read only.
     #[error("the store `{path}` cannot be written")]
     ReadOnly {
@@ -168,6 +171,7 @@ impl Advice for StartError {
         match self {
             Self::Request(error) => error.code(),
             Self::NotInitialised => "supervisor_not_initialised",
+            Self::NoWorker => "worker_not_initialised",
             Self::ReadOnly { .. } => "store_read_only",
             Self::StoreNewer { .. } => "store_newer",
             Self::StoreFull { .. } => "store_full",
@@ -195,6 +199,10 @@ impl Advice for StartError {
             Self::Request(error) => error.hint(),
             Self::NotInitialised => {
                 "call `init_supervisor()` first in `main` and leave with the code it gives".into()
+            }
+            Self::NoWorker => {
+                "call `outlast_agent::answer()` early in `main`, or start it with `outlast do`"
+                    .into()
             }
             Self::ReadOnly { .. } => "make the store writable, or set OUTLAST_HOME".into(),
             Self::StoreNewer { .. } => "update outlast; this version only reads the store".into(),

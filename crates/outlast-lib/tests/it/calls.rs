@@ -2,12 +2,13 @@
 
 use crate::home::{Place, kill, processes_in};
 use crate::worker;
-use libtest_mimic::Trial;
-use outlast_journal::{Containment, Status, Tier, limits};
+use libtest_mimic::{Completion, Trial};
+use outlast_journal::{Containment, Status, Tier, limits, policy};
 use outlast_lib::{Record, Request, RunId};
 use outlast_testkit::eventually;
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 pub(crate) fn register(trials: &mut Vec<Trial>) {
     trials!(trials:
@@ -25,6 +26,7 @@ pub(crate) fn register(trials: &mut Vec<Trial>) {
         a_worker_that_floods_facts_is_still_cancelled,
         a_worker_that_never_reads_is_still_stopped,
         calls_of_a_local_run_are_refused,
+        the_hand_is_there_where_landlock_alone_contains,
         a_supervisor_of_an_agent_run_costs_little_more_than_that_of_a_command,
         a_run_started_in_a_call_outlives_it_and_is_cancelled_with_the_agent,
         what_a_call_that_is_stopped_leaves_has_the_rest_of_its_grace,
@@ -306,7 +308,6 @@ fn a_call_that_floods_keeps_head_and_tail_and_costs_its_supervisor_nothing() {
     let log = place.run_dir(&id).join("calls/1.1.log");
     let gap = fs::read_to_string(log.with_extension("gap")).expect("the middle is gone");
     assert!(gap.contains("\"from\""), "{gap}");
-    use std::os::unix::fs::MetadataExt;
     let kept = fs::metadata(&log).expect("there is a log").blocks() * 512;
     assert!(
         kept <= limits::CALL_OUTPUT_BYTES_MAX + (64 << 10),
@@ -353,6 +354,31 @@ fn a_worker_that_never_reads_is_still_stopped() {
     assert_eq!(place.record(&id).status, Status::Cancelled);
     place.is_sound();
     place.is_deserted();
+}
+
+fn the_hand_is_there_where_landlock_alone_contains() -> Completion {
+    if !cfg!(debug_assertions) {
+        return Completion::ignored_with(crate::kill_matrix::NO_POINTS);
+    }
+    let place = Place::new();
+    let mut request = request(&place, "hand write this\nsh touch inside ../outside");
+    request.cwd = place.home.work();
+    let mut containment = Containment::new(Tier::SandboxEdit);
+    containment.may_miss = policy::NOT_BY_LANDLOCK.to_vec();
+    request.containment = Some(containment);
+    let variable = outlast_supervisor::fault::VARIABLE;
+    let point = (variable.into(), "contain:namespaces".into());
+    request.environment.push(point);
+    let id = place.begin(&request);
+    let posture = place.record(&id).posture;
+    place.ended(&id);
+    if posture.backend.as_deref() != Some("landlock") {
+        return Completion::ignored_with("did not run: another backend stands in for native here");
+    }
+    assert_eq!(log(&place, &id, "1.1"), "hand: write this\n");
+    assert!(place.home.work().join("inside").exists());
+    assert!(!place.home.path().join("outside").exists());
+    Completion::Completed
 }
 
 fn calls_of_a_local_run_are_refused() {

@@ -36,7 +36,10 @@ pub(crate) fn work() -> Option<ExitCode> {
             writeln!(std::io::stdout(), "hand: {text}").expect("somebody reads");
             Some(ExitCode::SUCCESS)
         }
-        _ => None,
+        _ => {
+            outlast_lib::note_worker();
+            None
+        }
     }
 }
 

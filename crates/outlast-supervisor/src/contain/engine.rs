@@ -35,7 +35,10 @@ impl Contain<'_> {
         if matches!(self.containment.network, Network::Allow(_)) {
             return Err(refused);
         }
-        let missing = self.missing_of_native()?;
+        let missing = match self.missing_of_native() {
+            Ok(missing) => missing,
+            Err(native) => return Err(refused.nor_by(&native)),
+        };
         if !missing.is_empty() {
             return Err(refused.nor_native(&missing));
         }

@@ -144,6 +144,8 @@ fn alone(policy: &Policy) -> Result<RulesetStatus, RulesetError> {
             readable.push(shown.to_owned());
         }
     }
+    // A call may be our own program.
+    readable.extend(std::fs::read_link("/proc/self/exe"));
     let mut writable: Vec<PathBuf> = policy.alone_in.iter().map(PathBuf::from).collect();
     writable.extend(DEVICES.map(|name| PathBuf::from("/dev").join(name)));
     if policy.containment.tier == Tier::ReadOnly {

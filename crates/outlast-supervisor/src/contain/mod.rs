@@ -376,17 +376,21 @@ impl Contain<'_> {
         let workspace = Path::new(&self.containment.workspace);
         let surroundings = &self.containment.surroundings;
         let home = surroundings.home.as_deref().map(Path::new);
-        let shown = shown::of(surroundings, workspace);
+        let mut shown = shown::of(surroundings, workspace);
+        let command_text = self.command_text();
+        shown.extend(command_text.map(Path::to_owned));
         let text = |path: &Path| path.to_str().map(str::to_owned);
-        let alone_in = match by {
-            By::Landlock(private) => Some(private),
-            By::Native | By::Bwrap | By::Engine => None,
+        let (alone_in, run_dir) = match by {
+            By::Landlock(private) => (Some(private), None),
+            By::Engine => (None, Some(self.run_dir)),
+            By::Native | By::Bwrap => (None, None),
         };
         Policy {
             containment: self.containment.clone(),
             argv: self.argv.to_vec(),
             cwd: self.cwd.to_owned(),
             home: surroundings.home.clone(),
+            command_text: command_text.and_then(text),
             covered: shown::keys(&shown)
                 .iter()
                 .filter_map(|path| text(path))
@@ -395,12 +399,20 @@ impl Contain<'_> {
             git_identity: home.and_then(git::identity),
             shown: shown.iter().filter_map(|path| text(path)).collect(),
             is_mounted: matches!(by, By::Bwrap),
+            run_dir: run_dir.and_then(text),
             alone_in: alone_in.and_then(text),
             waits: limits.has_groups(),
             pids_max: limits.pids_max,
             supervisor: platform::process::own_pid(),
             temporary_bytes_max: CONTAINED_TEMPORARY_BYTES,
         }
+    }
+
+    /// Returns the file of the run with its shell text, if that was too long for a word.
+    fn command_text(&self) -> Option<&Path> {
+        let path = Path::new(self.argv.last()?);
+        let of_run = path.parent()?.file_name()?;
+        (path.ends_with(names::COMMAND_TEXT) && of_run == self.run.as_str()).then_some(path)
     }
 
     /// Returns a file in memory with the policy and the environment.

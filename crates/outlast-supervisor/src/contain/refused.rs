@@ -63,6 +63,22 @@ impl Refused {
         self
     }
 
+    /// Adds why native cannot take its place either.
+    pub(super) fn nor_by(mut self, native: &Self) -> Self {
+        let step = native.step.as_deref().unwrap_or_default();
+        let errno = native.failure.errno.map(io::Error::from_raw_os_error);
+        let errno = errno.map(|error| format!(": {error}")).unwrap_or_default();
+        self.failure.message = format!(
+            "{}; for native in its place step `{step}` failed{errno}",
+            self.failure.message
+        );
+        if let Some(hint) = &native.hint {
+            let own = self.hint.unwrap_or_default();
+            self.hint = Some(format!("{own}; for native: {hint}"));
+        }
+        self
+    }
+
     /// Adds what could be missed instead.
     pub(super) fn or_alone(mut self) -> Self {
         let names = policy::NOT_BY_LANDLOCK

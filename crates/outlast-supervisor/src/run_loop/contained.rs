@@ -10,6 +10,15 @@ use outlast_journal::{Failure, MainExit, StopCause, Usage, limits};
 use std::io;
 use std::os::fd::BorrowedFd;
 
+/// The failure of a run in a container of which nobody knows how it ended.
+fn lost(message: String) -> Failure {
+    Failure {
+        code: "engine_lost".to_owned(),
+        message,
+        errno: None,
+    }
+}
+
 impl RunLoop {
     /// What is ready when process 1 of a contained run has something to say.
     pub(super) fn reports(&self) -> Option<BorrowedFd<'_>> {
@@ -110,14 +119,19 @@ impl RunLoop {
         }
     }
 
+    /// Why it is not known at the end how the command ended, if it is not: an engine that was
+    /// asked to stop a container and says nothing leaves open whether that runs on, too.
+    pub(super) fn loss_of(&self, outcome: &Outcome) -> Option<Failure> {
+        let in_vain = outcome.is_given_up && self.spared().is_some();
+        let told = "the container engine does not answer; the container may run on";
+        self.loss()
+            .or_else(|| in_vain.then(|| lost(told.to_owned())))
+    }
+
     /// Why it is not known how the command ended, if it is not.
     pub(super) fn loss(&self) -> Option<Failure> {
         let engine = self.contained.as_ref()?.engine.as_ref()?;
-        engine.lost.clone().map(|message| Failure {
-            code: "engine_lost".to_owned(),
-            message,
-            errno: None,
-        })
+        engine.lost.clone().map(lost)
     }
 
     /// Takes the end of process 1, with which everything in its namespace has ended.

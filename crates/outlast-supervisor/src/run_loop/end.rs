@@ -36,7 +36,7 @@ impl RunLoop {
             last_output_at: self.output.last_output_at(),
             elapsed_ms: Some(elapsed_ms),
             usage: self.usage_told(),
-            failure: self.loss(),
+            failure: self.loss_of(outcome),
             leftovers,
             leftovers_more,
             runs_inside: tree.runs(),

@@ -3,7 +3,13 @@
 use super::refusal::{Refusal, words};
 use bollard::{API_DEFAULT_VERSION, Docker};
 use outlast_journal::limits;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
+use tokio::time::timeout;
+
+const ANSWER: Duration = Duration::from_millis(limits::ENGINE_ANSWER_MS);
 
 /// An engine that answers.
 pub(crate) struct Found {
@@ -26,9 +32,11 @@ pub(crate) struct Found {
 pub(super) async fn connect(places: &[String]) -> Result<Found, Refusal> {
     let mut tried = Vec::new();
     for place in places {
-        match try_one(place).await {
-            Ok(found) => return Ok(found),
-            Err(why) => tried.push(why),
+        // The whole of it: an engine may begin an answer and say no more.
+        match timeout(ANSWER, try_one(place)).await {
+            Ok(Ok(found)) => return Ok(found),
+            Ok(Err(why)) => tried.push(why),
+            Err(_) => tried.push(format!("{place}: it does not answer")),
         }
     }
     Err(Refusal::engine(
@@ -59,12 +67,14 @@ async fn try_one(place: &str) -> Result<Found, String> {
     let is_podman = parts.iter().any(|part| part.name.contains("Podman"));
     let info = docker.info().await.map_err(|error| said(&error))?;
     let options = info.security_options.unwrap_or_default();
+    // Podman says so where nobody looks; its socket belongs to who started it.
+    let is_of_user = fs::metadata(path).is_ok_and(|meta| meta.uid() != 0);
     Ok(Found {
         docker,
         socket: path.to_owned(),
         program: if is_podman { "podman" } else { "docker" },
         version: version.version.unwrap_or_default(),
-        is_rootless: options.iter().any(|option| option.contains("rootless")),
+        is_rootless: is_of_user || options.iter().any(|option| option.contains("rootless")),
     })
 }
 

@@ -10,6 +10,7 @@ use bollard::models::{
     MountBindOptions, MountPoint, MountType,
 };
 use outlast_journal::{Containment, Guarantee, Network, Tier, names, policy::Policy};
+use outlast_supervisor::owner;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -106,12 +107,11 @@ impl Asked<'_> {
         &self,
         found: &Found,
         reads_stdin: bool,
-        owner: String,
+        supervisor: String,
     ) -> ContainerCreateBody {
         let (user, group) = self.ids;
         // Without root's rights, user 0 in there is who started the engine.
-        let is_own = found.is_rootless && found.program == "docker";
-        let user = if is_own {
+        let user = if found.is_rootless {
             "0:0".to_owned()
         } else {
             format!("{user}:{group}")
@@ -130,8 +130,8 @@ impl Asked<'_> {
             attach_stdout: Some(true),
             attach_stderr: Some(true),
             labels: Some(HashMap::from([
-                (names::CONTAINER_RUN.to_owned(), self.run()),
-                (names::CONTAINER_OWNER.to_owned(), owner),
+                (owner::RUN_LABEL.to_owned(), self.run()),
+                (owner::LABEL.to_owned(), supervisor),
             ])),
             host_config: Some(self.host(found)),
             ..ContainerCreateBody::default()
@@ -143,7 +143,6 @@ impl Asked<'_> {
         let bytes = self.policy.temporary_bytes_max;
         let options = format!("rw,exec,nosuid,nodev,mode=1777,size={bytes}");
         let number = |most: Option<u64>| most.map(|most| i64::try_from(most).unwrap_or(i64::MAX));
-        let keeps_ids = found.is_rootless && found.program == "podman";
         HostConfig {
             network_mode: Some(network(&asked.network).to_owned()),
             readonly_rootfs: Some(true),
@@ -153,7 +152,6 @@ impl Asked<'_> {
                 self.filter.option(found.program),
             ]),
             ipc_mode: Some("private".to_owned()),
-            userns_mode: keeps_ids.then(|| "keep-id".to_owned()),
             // The command is to end by a signal as anywhere; process 1 does not.
             init: Some(true),
             tmpfs: Some(
@@ -196,7 +194,12 @@ impl Asked<'_> {
         let workspace = bind(&asked.workspace, asked.tier == Tier::ReadOnly);
         let pinned = self.pinned.iter();
         let pinned = pinned.map(|(path, is_read_only)| bind(path, *is_read_only));
-        std::iter::once(workspace).chain(pinned).collect()
+        let text = self.policy.command_text.iter();
+        let text = text.map(|path| bind(path, true));
+        std::iter::once(workspace)
+            .chain(pinned)
+            .chain(text)
+            .collect()
     }
 
     /// Returns what the engine says that it bound, as guarantees.

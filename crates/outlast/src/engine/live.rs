@@ -15,7 +15,7 @@ use bollard::query_parameters::{
     StartContainerOptions, WaitContainerOptions,
 };
 use futures_util::StreamExt;
-use outlast_journal::{Failure, Guarantee, limits, names, policy::Report};
+use outlast_journal::{Failure, Guarantee, limits, policy::Report};
 use outlast_supervisor::owner;
 use std::collections::HashMap;
 use std::io;
@@ -63,6 +63,7 @@ pub(super) async fn begin(asked: &Asked<'_>, status: &UnixStream) -> Result<Runn
         Err(error) => return Err(Refusal::of("look for the image", &error)),
     }
     let reads_stdin = is_pipe(&io::stdin());
+    let _filter = asked.filter.write(found.program)?;
     let options = CreateContainerOptionsBuilder::default().name(&name).build();
     let body = asked.body(&found, reads_stdin, owner::label(asked.policy.supervisor));
     let made = docker.create_container(Some(options), body).await;
@@ -173,8 +174,8 @@ impl Running {
 async fn finish(found: &Found, name: &str, ended: Ended, sent: &[i32]) -> Vec<Report> {
     let seen = found
         .docker
-        .inspect_container(name, None::<InspectContainerOptions>)
-        .await;
+        .inspect_container(name, None::<InspectContainerOptions>);
+    let seen = answered(seen).await;
     let was_out_of_memory = seen
         .as_ref()
         .ok()
@@ -220,12 +221,18 @@ fn wait_status(code: i64, sent: &[i32], was_out_of_memory: bool) -> i32 {
     i32::try_from(code & 0xff).unwrap_or(0) << 8
 }
 
+/// Waits for an answer, and for the whole of it: an engine may begin one and say no more.
+async fn answered<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let late = |_| Err(Error::RequestTimeoutError);
+    timeout(ANSWER, answer).await.unwrap_or_else(late)
+}
+
 async fn remove(found: &Found, name: &str) -> Result<(), Error> {
     let options = RemoveContainerOptionsBuilder::default()
         .force(true)
         .v(true)
         .build();
-    match found.docker.remove_container(name, Some(options)).await {
+    match answered(found.docker.remove_container(name, Some(options))).await {
         Err(error) if !matches!(status(&error), Some(404 | 409)) => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
@@ -237,7 +244,7 @@ async fn signal_to(found: &Found, name: &str, signal: i32) {
         .build();
     // One that has ended takes no signal; one that hears none stays, and is told of.
     let killed = found.docker.kill_container(name, Some(options));
-    killed.await.ok();
+    answered(killed).await.ok();
 }
 
 /// Waits until the command has ended, or its engine is gone.
@@ -259,7 +266,7 @@ async fn wait(found: &Found, name: &str) -> Ended {
         let look = found
             .docker
             .inspect_container(name, None::<InspectContainerOptions>);
-        let state = look.await.ok().and_then(|seen| seen.state);
+        let state = answered(look).await.ok().and_then(|seen| seen.state);
         if let Some(state) = state {
             let is_running = state.running == Some(true);
             return Ended::Lost(if is_running {
@@ -347,7 +354,7 @@ fn not_started(asked: &Asked<'_>, error: &Error) -> Refusal {
 
 /// Takes away containers whose supervisor died together with what talked to their engine.
 async fn sweep(found: &Found) {
-    let labels = HashMap::from([("label", vec![names::CONTAINER_RUN])]);
+    let labels = HashMap::from([("label", vec![owner::RUN_LABEL])]);
     let options = ListContainersOptionsBuilder::default()
         .all(true)
         .filters(&labels)
@@ -356,7 +363,7 @@ async fn sweep(found: &Found) {
         return;
     };
     let dead = all.into_iter().filter_map(|one| {
-        let owner = one.labels?.remove(names::CONTAINER_OWNER)?;
+        let owner = one.labels?.remove(owner::LABEL)?;
         one.id.filter(|_| owner::is_dead(&owner))
     });
     for id in dead.take(limits::ENGINE_SWEEP_MAX) {

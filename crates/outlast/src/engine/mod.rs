@@ -23,8 +23,10 @@ use std::time::Duration;
 
 /// Exit code of a failure of our own.
 const FAILED: u8 = 125;
-/// How much earlier than its supervisor it gives up.
-const EARLIER: Duration = Duration::from_secs(2);
+/// How much earlier than its supervisor it gives up: then it takes away what was half made.
+const EARLIER: Duration = Duration::from_secs(6);
+/// How long that may take.
+const REMOVAL: Duration = Duration::from_secs(4);
 
 /// Returns the exit code of this process if it was started to talk to an engine.
 pub(crate) fn answer() -> Option<ExitCode> {
@@ -55,13 +57,7 @@ fn talk(handed: HandedEngine) -> ExitCode {
         say(&mut status, &refusal.report());
         return ExitCode::from(FAILED);
     };
-    let filter = match filter::Filter::new(filter) {
-        Ok(filter) => filter,
-        Err(refusal) => {
-            say(&mut status, &refusal.report());
-            return ExitCode::from(FAILED);
-        }
-    };
+    let filter = filter::Filter::new(filter, policy.run_dir.as_deref());
     let asked = container::Asked {
         policy: &policy,
         environment: &environment,
@@ -84,7 +80,8 @@ fn talk(handed: HandedEngine) -> ExitCode {
                 Ok(())
             }
             Err(refusal) => {
-                live::remove_half_made(&asked).await;
+                let removal = live::remove_half_made(&asked);
+                tokio::time::timeout(REMOVAL, removal).await.ok();
                 Err(refusal)
             }
         }

@@ -102,6 +102,21 @@ impl Arguments {
         }
     }
 
+    /// Returns a number from 0, whole or not.
+    pub(crate) fn fraction(&mut self, name: &'static str) -> Result<Option<f64>, ArgumentError> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        match value.as_f64() {
+            Some(number) if number < 0.0 => Err(ArgumentError::Negative {
+                name,
+                given: value.to_string(),
+            }),
+            Some(number) => Ok(Some(number)),
+            None => Err(wrong(name, "a number", &value)),
+        }
+    }
+
     /// Returns what one of these words stands for.
     pub(crate) fn word<T: Copy>(
         &mut self,

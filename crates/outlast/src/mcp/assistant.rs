@@ -12,6 +12,7 @@ use super::{
 use crate::{
     agents::{self, Asked},
     failure::{Failure, exit},
+    sandbox,
     surface::read_failure,
 };
 use outlast_journal::agent::document::Sandbox;
@@ -149,9 +150,12 @@ fn request(call: &Call<'_>, asked: Start, notices: &mut Vec<String>) -> Result<R
         ..run::plain_request(call, command, cwd)
     };
     agents::hand_down(&mut request, ancestry);
-    let bound = call
-        .desk
-        .bind(&call.config, call.caller, &mut request, (None, None))?;
+    let bound = call.desk.bind(
+        &call.config,
+        call.caller,
+        &mut request,
+        sandbox::Asked::default(),
+    )?;
     notices.extend(bound);
     Ok(request)
 }

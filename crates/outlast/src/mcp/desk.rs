@@ -9,11 +9,12 @@ use crate::{
     failure::{Failure, exit},
     look::clean,
     policy::{Policy, PolicyError},
+    sandbox::Asked,
     surroundings::{Surroundings, SurroundingsError, work_dir},
 };
 use outlast_lib::{
-    Advice, CommandLine, ListQuery, Network, NoticeScope, Request, RunId, ShortRecord, Status,
-    Store, Tier, limits, project,
+    Advice, CommandLine, ListQuery, NoticeScope, Request, RunId, ShortRecord, Status, Store,
+    limits, project,
 };
 use serde_json::{Value, json};
 use std::{
@@ -181,7 +182,7 @@ impl Desk {
         config: &Config,
         caller: &Caller,
         request: &mut Request,
-        (tier, network): (Option<Tier>, Option<Network>),
+        asked: Asked,
     ) -> Result<Option<String>, Failure> {
         let refused = |error: PolicyError| Failure::new(&error, exit::ERROR);
         let (here, there) = (self.project(caller), project(&request.cwd));
@@ -191,8 +192,8 @@ impl Desk {
         let sandbox = policy.lower(config.sandbox.clone());
         let contained = match &request.command {
             CommandLine::Agent(agent) if agent.is_local => Ok(None),
-            CommandLine::Agent(_) => sandbox.of_agent(tier, network),
-            CommandLine::Direct(_) | CommandLine::Shell { .. } => sandbox.of_host(tier, network),
+            CommandLine::Agent(_) => sandbox.of_agent(asked),
+            CommandLine::Direct(_) | CommandLine::Shell { .. } => sandbox.of_host(asked),
         };
         request.containment = contained.map_err(|error| Failure::new(&error, exit::NOT_STARTED))?;
         Ok(notice)

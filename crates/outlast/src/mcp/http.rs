@@ -7,11 +7,12 @@ use super::{
 use crate::{
     config::Config,
     failure::{Failure, exit},
+    sandbox::Asked,
     surroundings::Surroundings,
 };
 use http_body_util::{Full, combinators::BoxBody};
 use hyper::{Request, Response, body::Bytes};
-use outlast_lib::{Network, Request as StartRequest, Store, Tier};
+use outlast_lib::{Request as StartRequest, Store};
 use std::{convert::Infallible, path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -79,7 +80,7 @@ impl Endpoint {
         &self,
         config: &Config,
         request: &mut StartRequest,
-        asked: (Option<Tier>, Option<Network>),
+        asked: Asked,
     ) -> Result<Option<String>, Failure> {
         self.desk.bind(config, &Caller::default(), request, asked)
     }

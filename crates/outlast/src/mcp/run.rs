@@ -8,12 +8,13 @@ use super::{
 };
 use crate::{
     failure::{Failure, exit},
+    sandbox,
     surface::read_failure,
     values::network,
 };
 use outlast_lib::{
-    Begun, CommandLine, Leftovers, Lifetime, Network, Origin, Record, Request, StartError, Status,
-    Stdin, Tier, WaitQuery, limits,
+    Begun, CommandLine, Leftovers, Lifetime, Origin, Record, Request, StartError, Status, Stdin,
+    Tier, WaitQuery, limits,
 };
 use outlast_supervisor::process;
 use std::{
@@ -139,7 +140,7 @@ struct Asked {
     lifetime: Lifetime,
     queue: bool,
     idempotency_key: Option<String>,
-    containment: (Option<Tier>, Option<Network>),
+    containment: sandbox::Asked,
 }
 
 impl Asked {
@@ -190,22 +191,22 @@ impl Asked {
 }
 
 /// Reads how far the run is to be contained, and which hosts it may talk to.
-pub(crate) fn containment(
-    from: &mut Arguments,
-) -> Result<(Option<Tier>, Option<Network>), ArgumentError> {
+pub(crate) fn containment(from: &mut Arguments) -> Result<sandbox::Asked, ArgumentError> {
     let words = [Tier::ReadOnly, Tier::SandboxEdit, Tier::FullAccess];
     let tier = from.word("sandbox", &words.map(|tier| (tier.word(), tier)))?;
-    let Some(asked) = from.text("network")? else {
-        return Ok((tier, None));
-    };
-    match network(&asked) {
-        Ok(network) => Ok((tier, Some(network))),
-        Err(_) => Err(ArgumentError::Word {
+    let network = match from.text("network")? {
+        None => None,
+        Some(asked) => Some(network(&asked).map_err(|_| ArgumentError::Word {
             name: "network",
             given: asked,
             words: "`none`, `full`, `allow:HOST,HOST`".to_owned(),
-        }),
-    }
+        })?),
+    };
+    Ok(sandbox::Asked {
+        tier,
+        network,
+        ..sandbox::Asked::default()
+    })
 }
 
 fn request(call: &Call<'_>, asked: Asked, notices: &mut Vec<String>) -> Result<Request, Failure> {

@@ -7,15 +7,26 @@ fn read(text: &str) -> Result<Sandbox, ConfigError> {
     Sandbox::read(Path::new("config.toml"), &table)
 }
 
+fn of_tier(tier: Option<Tier>) -> Asked {
+    Asked {
+        tier,
+        ..Asked::default()
+    }
+}
+
 #[test]
 fn without_a_word_commands_of_hosts_run_on_the_host() {
     let default = Sandbox::default();
-    assert_eq!(default.of_host(None, None), Ok(None));
-    let asked = default.of_host(Some(Tier::ReadOnly), None);
+    assert_eq!(default.of_host(Asked::default()), Ok(None));
+    let asked = default.of_host(of_tier(Some(Tier::ReadOnly)));
     assert_eq!(asked, Ok(Some(Containment::new(Tier::ReadOnly))));
+    let apart = Asked {
+        network: Some(Network::None),
+        ..Asked::default()
+    };
     assert_eq!(
-        default.of_host(None, Some(Network::None)),
-        Err(SandboxError::NetworkOfHost)
+        default.of_host(apart),
+        Err(SandboxError::OfHost { name: "network" })
     );
 }
 
@@ -23,7 +34,7 @@ fn without_a_word_commands_of_hosts_run_on_the_host() {
 fn a_host_may_ask_for_less_and_never_for_more() {
     let sandbox = read("commands = \"host\"\nmax_tier = \"edit\"").expect("a table");
     let tier = |asked| {
-        let contained = sandbox.of_host(asked, None);
+        let contained = sandbox.of_host(of_tier(asked));
         contained.map(|contained| contained.map(|contained| contained.tier))
     };
     assert_eq!(tier(None), Ok(Some(Tier::SandboxEdit)));
@@ -75,7 +86,7 @@ fn a_refusal_names_the_file_that_bounds_the_most() {
         (vec![same, low], "low"),
     ] {
         let lowered = sandbox.clone().lowered(&bounds);
-        let refused = lowered.of_host(Some(Tier::FullAccess), None);
+        let refused = lowered.of_host(of_tier(Some(Tier::FullAccess)));
         let refused = refused.expect_err("a refusal").to_string();
         assert!(refused.ends_with(&format!("in `{file}`")), "{refused}");
     }
@@ -119,4 +130,60 @@ fn an_unknown_guarantee_and_a_relative_socket_are_errors_that_say_the_form() {
         read("tier = \"edit\"").expect_err("a refusal").code(),
         "config_key"
     );
+}
+
+#[test]
+fn an_image_contains_and_every_bound_needs_something_that_contains() {
+    let image = || Asked {
+        image: Some("python".to_owned()),
+        pids_max: Some(9),
+        ..Asked::default()
+    };
+    let contained = Sandbox::default().of_host(image()).expect("it may");
+    let contained = contained.expect("an image contains");
+    assert_eq!(contained.tier, Tier::SandboxEdit);
+    assert_eq!(contained.image.as_deref(), Some("python"));
+    assert_eq!(contained.pids_max, Some(9));
+    let read = read("max_tier = \"read\"").expect("a table");
+    let lower = read.of_host(image()).expect("it may").expect("contained");
+    assert_eq!(lower.tier, Tier::ReadOnly);
+    let on_host = Asked {
+        tier: Some(Tier::FullAccess),
+        ..image()
+    };
+    assert_eq!(
+        Sandbox::default().of_host(on_host),
+        Err(SandboxError::OfHost { name: "image" })
+    );
+    let to_hosts = Asked {
+        network: Some(Network::Allow(vec!["a".to_owned()])),
+        ..image()
+    };
+    assert_eq!(
+        Sandbox::default().of_host(to_hosts),
+        Err(SandboxError::HostsInImage)
+    );
+    let memory = Asked {
+        memory_bytes_max: Some(1),
+        ..Asked::default()
+    };
+    assert_eq!(
+        Sandbox::default().of_host(memory),
+        Err(SandboxError::OfHost { name: "memory" })
+    );
+}
+
+#[test]
+fn all_of_git_is_for_those_who_may_have_the_host() {
+    let asked = || Asked {
+        git: Some(Git::Write),
+        ..of_tier(Some(Tier::SandboxEdit))
+    };
+    let free = Sandbox::default().of_host(asked()).expect("it may");
+    assert_eq!(free.map(|one| one.git), Some(Git::Write));
+    let project = bound("project", "max_tier = \"edit\"").expect("a bound");
+    let lowered = Sandbox::default().lowered(&[project]);
+    let refused = lowered.of_host(asked()).expect_err("a refusal");
+    assert_eq!(refused.code(), "tier_above_max");
+    assert!(refused.to_string().ends_with("in `project`"), "{refused}");
 }

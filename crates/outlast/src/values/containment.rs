@@ -49,5 +49,15 @@ pub(crate) fn network(text: &str) -> Result<Network, ValueError> {
     }
 }
 
+/// Returns thousandths, one at least.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast from a float saturates"
+)]
+pub(crate) fn milli(number: f64) -> u64 {
+    ((number * 1_000.0).round() as u64).max(1)
+}
+
 #[cfg(test)]
 mod tests;

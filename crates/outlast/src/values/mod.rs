@@ -9,7 +9,7 @@ mod duration;
 mod pair;
 mod size;
 
-pub(crate) use containment::{GitWord, SandboxWord, network};
+pub(crate) use containment::{GitWord, SandboxWord, milli, network};
 pub(crate) use deadline::{Deadline, deadline};
 pub(crate) use duration::duration_ms;
 pub(crate) use pair::{Pair, pair};

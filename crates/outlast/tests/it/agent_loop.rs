@@ -336,3 +336,42 @@ fn the_key_of_the_model_stands_nowhere() {
         }
     }
 }
+
+/// Case AL-03: the command takes 2 s in place of 5.
+#[test]
+fn a_turn_that_ends_with_its_command_running_goes_on_once_when_that_has_ended() {
+    let agents = Agents::new();
+    agents.model.play(
+        Script::new()
+            .turn(Turn::call(
+                "background_run",
+                json!({"command": "sleep 2; echo built", "label": "the build"}),
+            ))
+            .text("The build runs; I wait.")
+            .turn_from(|asked| {
+                let told = asked.body.to_string();
+                assert_eq!(told.matches("has ended: completed").count(), 1, "{told}");
+                Turn::text("The build is done.")
+            }),
+    );
+    let document = agents.document(&["--sandbox", "host"], "Run the build and tell me.");
+    assert_eq!(document["status"], "success", "{document:#}");
+    assert_eq!(document["summary"], "The build is done.");
+    // No request was made while it ran.
+    agents.model.assert_played();
+    let runs = agents.ground.runs();
+    let child = runs.iter().find(|run| run["label"] == "the build");
+    let child = child.expect("the child has a record");
+    assert_eq!(child["status"], "completed", "{child:#}");
+    let id = runs.iter().find(|run| run["kind"] == "agent");
+    let id = id.and_then(|run| run["id"].as_str()).expect("an agent run");
+    assert_eq!(child["parent"], id, "{child:#}");
+    let woken = agents.journal(id).into_iter().find(|line| {
+        line["data"]["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("has ended"))
+    });
+    let woken = woken.expect("the notice stands in the journal");
+    let late = crate::case_ground::span_ms(&child["ended"], &woken["ts"]);
+    assert!((0..2_000 + 8_000).contains(&late), "{late} ms");
+}

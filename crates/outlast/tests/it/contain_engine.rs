@@ -107,7 +107,7 @@ mod heavy {
             ground.wait_for("left");
             fs::remove_file(ground.contained.work().join("left")).expect("it is there");
             leave_container(&ground, &id);
-            let of_run = [&words[..], &[&id]].concat();
+            let of_run = [words, &[&id]].concat();
             let words = if words.contains(&"gc") {
                 words
             } else {
@@ -193,6 +193,21 @@ mod heavy {
             record["posture"]["missing"],
             json!(["unix_sockets", "killed_with_supervisor"])
         );
+    }
+
+    #[test]
+    fn a_shell_text_too_long_for_a_word_runs_in_an_image() {
+        let Some(ground) = Ground::new() else { return };
+        let filler = "# nothing to see here\n".repeat(8_000);
+        ground
+            .contained
+            .file("text", &format!("{filler}echo ran; ls -A \"${{0%/*}}\"\n"));
+        let mut command = ground.outlast(&["run", "--wait", "--image", IMAGE, "-c", "-"]);
+        let text = fs::File::open(ground.contained.work().join("text"));
+        command.stdin(text.expect("it is there"));
+        let output = capture(command);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+        assert_eq!(output.stdout, "ran\ncommand\n", "{output:#?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! or where the engine does not come up, a line says that the test did not run.
 
 use crate::case_ground::write;
+use crate::contain_ground::{as_user, give};
 use outlast_testkit::{Home, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -29,18 +30,25 @@ pub(crate) const PYTHON_IMAGE: &str = "localhost/outlast-python:latest";
 const PODMAN_CONF: &str =
     "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n";
 
+/// A user without numbers of its own to give away owns every file.
+const PODMAN_STORAGE: &str = "[storage]\ndriver = \"vfs\"\n\
+    [storage.options]\nignore_chown_errors = \"true\"\n\
+    [storage.options.vfs]\nignore_chown_errors = \"true\"\n";
+
 /// Which engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Docker,
     Podman,
+    /// Podman of an ordinary user.
+    PodmanOfUser,
 }
 
 impl Kind {
     fn program(self) -> &'static str {
         match self {
             Self::Docker => "/usr/sbin/dockerd",
-            Self::Podman => "/usr/bin/podman",
+            Self::Podman | Self::PodmanOfUser => "/usr/bin/podman",
         }
     }
 
@@ -58,7 +66,7 @@ impl Kind {
                 format!("--pidfile={}", path("pid")),
                 format!("--host={address}"),
             ],
-            Self::Podman => vec![
+            Self::Podman | Self::PodmanOfUser => vec![
                 format!("--root={}", path("data")),
                 format!("--runroot={}", path("exec")),
                 format!("--tmpdir={}", path("tmp")),
@@ -114,9 +122,20 @@ impl Engine {
         write(&conf, PODMAN_CONF);
         let (socket, log_path) = (self.socket(), dir.join("log"));
         let log = fs::File::create(&log_path).expect("the home can be filled");
-        let process = Command::new(self.kind.program())
+        let storage = dir.join("storage.conf");
+        write(&storage, PODMAN_STORAGE);
+        let mut engine = Command::new(self.kind.program());
+        if self.kind == Kind::PodmanOfUser {
+            give(dir);
+            engine = as_user(Path::new(self.kind.program()));
+            engine.env("HOME", dir).env("XDG_RUNTIME_DIR", dir);
+            engine.env("CONTAINERS_STORAGE_CONF", storage);
+        }
+        let process = engine
             .args(self.kind.words(dir, &self.address()))
             .env("CONTAINERS_CONF", conf)
+            // What it leaves behind ends with the home.
+            .env("OUTLAST_TEST_HOME", dir)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a descriptor"))
             .stderr(log)
@@ -144,6 +163,7 @@ impl Engine {
         };
         kill_process(Pid::from_child(&process), signal).expect("it is ours");
         process.wait().expect("it is ours");
+        self.end_pause();
         // It leaves what it has mounted for containers with the host's network.
         let mounts = fs::read_to_string("/proc/self/mounts").expect("Linux has it");
         let below = self.home.path().display().to_string();
@@ -153,6 +173,17 @@ impl Engine {
         for place in places {
             let unmounted = Command::new("umount").args(["-l", place]).status();
             assert!(unmounted.expect("umount is there").success(), "{place}");
+        }
+    }
+
+    /// Ends the process with which a podman of a user keeps its namespace.
+    fn end_pause(&self) {
+        for name in ["tmp/pause.pid", "libpod/tmp/pause.pid"] {
+            let told = fs::read_to_string(self.home.path().join(name)).unwrap_or_default();
+            let pid = told.trim().parse().ok().and_then(Pid::from_raw);
+            if let Some(pid) = pid {
+                kill_process(pid, Signal::KILL).ok();
+            }
         }
     }
 

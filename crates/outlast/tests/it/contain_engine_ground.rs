@@ -25,7 +25,10 @@ impl Ground {
         engine.load_busybox();
         Some(Self {
             engine,
-            contained: Contained::new(Who::Root),
+            contained: Contained::new(match kind {
+                Kind::Docker | Kind::Podman => Who::Root,
+                Kind::PodmanOfUser => Who::User,
+            }),
         })
     }
 

@@ -89,13 +89,7 @@ impl Contained {
     pub(crate) fn command(&self, program: &Path, words: &[&str]) -> Command {
         let is_other = self.who == Who::User && rustix::process::geteuid().is_root();
         let mut command = if is_other {
-            let mut command = Command::new("setpriv");
-            let id = USER.to_string();
-            command
-                .args(["--reuid", &id, "--regid", &id, "--clear-groups"])
-                .args(["--inh-caps=-all", "--"])
-                .arg(program);
-            command
+            as_user(program)
         } else {
             Command::new(program)
         };
@@ -161,7 +155,19 @@ impl Contained {
     }
 }
 
-fn give(path: &Path) {
+/// Returns a program as an ordinary user starts it; for root to call.
+pub(crate) fn as_user(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    let id = USER.to_string();
+    command
+        .args(["--reuid", &id, "--regid", &id, "--clear-groups"])
+        .args(["--inh-caps=-all", "--"])
+        .arg(program);
+    command
+}
+
+/// Gives a directory and all in it to the ordinary user.
+pub(crate) fn give(path: &Path) {
     let meta = fs::symlink_metadata(path).expect("it is there");
     if meta.is_symlink() || path.file_name().is_some_and(|name| name == "outlast") {
         return;

@@ -364,3 +364,24 @@ fn a_shell_of_a_contained_run_keeps_its_path() {
     assert_eq!(output.stdout, "tool\n", "{output:#?}");
     assert!(output.stderr.contains("no login shell"), "{output:#?}");
 }
+
+/// Texts that are too long for a word are kept in a file of the run, which lies in the store.
+#[test]
+fn a_shell_text_too_long_for_a_word_is_there_to_be_read_and_nothing_else_of_its_run() {
+    for who in Who::all() {
+        let ground = Contained::new(who);
+        let filler = "# nothing to see here\n".repeat(8_000);
+        let text = format!("{filler}ls -A \"${{0%/*}}\"; echo x >> \"$0\" || echo held\n");
+        ground.file("text", &text);
+        let program = ground.program().display().to_string();
+        let words = "exec \"$0\" run --wait --sandbox edit -c - < text";
+        let output = outlast_testkit::capture(
+            ground.command(Path::new("/bin/sh"), &["-c", words, &program]),
+        );
+        assert_eq!(output.code, Some(0), "{who:?}: {output:#?}");
+        let lines: Vec<&str> = output.stdout.lines().collect();
+        assert_eq!(lines.first(), Some(&"command"), "{who:?}: {output:#?}");
+        assert_eq!(lines.last(), Some(&"held"), "{who:?}: {output:#?}");
+        assert!(!lines.contains(&"spec.json"), "{who:?}: {output:#?}");
+    }
+}

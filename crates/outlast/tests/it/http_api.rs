@@ -318,42 +318,6 @@ fn bad_input_to_a_start_is_refused_by_name_and_leaves_no_run() {
 }
 
 #[test]
-fn a_start_is_contained_as_it_asks_and_never_above_what_is_configured() {
-    let ground = Ground::with_limits("[sandbox]\nmax_tier = \"edit\"");
-    let server = Server::start(&ground);
-    let text = "touch /etc/outlast-over-http || echo held";
-    let above = server.send(&server.post("/api/runs", json!({"command": text, "sandbox": "host"})));
-    assert_eq!(above.refusal(), refusal("tier_above_max", 422));
-    for body in [
-        json!({"command": text, "sandbox": "edit"}),
-        json!({"command": text}),
-    ] {
-        let id = server.run(body);
-        assert_eq!(ground.wait(&id), 0);
-        assert!(ground.text(&id).ends_with("held\n"));
-        assert_eq!(ground.record(&id)["posture"]["tier"], "SandboxEdit");
-    }
-}
-
-#[test]
-fn a_project_lowers_what_contains_a_start_over_http() {
-    let ground = Ground::new();
-    let server = Server::start(&ground);
-    let file = ground.home.work().join(".outlast.toml");
-    let ask = |body: Value| server.send(&server.post("/api/runs", body));
-    write(&file, "[sandbox]\nmax_tier = \"read\"\n");
-    let above = ask(json!({"command": "true", "sandbox": "edit", "cwd": "/"}));
-    assert_eq!(above.refusal(), refusal("tier_above_max", 422));
-    assert!(above.body.contains("work/.outlast.toml`"), "{above:#?}");
-    let id = server.run(json!({"command": "true"}));
-    assert_eq!(ground.record(&id)["posture"]["tier"], "ReadOnly");
-    write(&file, "[sandbox]\nmay_miss = []\n");
-    let unusable = ask(json!({"command": "true"}));
-    assert_eq!(unusable.refusal().1, "policy_unusable", "{unusable:#?}");
-    assert_eq!(ground.runs().len(), 1, "a refusal leaves no run");
-}
-
-#[test]
 fn a_full_session_is_refused_with_429_and_names_the_holders() {
     let ground = Ground::with_limits("runs_per_session = 1");
     let server = Server::start(&ground);

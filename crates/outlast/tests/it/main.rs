@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod agent_ground;
+mod agent_kill;
 mod agent_loop;
 mod agent_stage;
 mod agent_surface;
@@ -29,6 +30,7 @@ mod contain_bait;
 mod contain_engine;
 mod contain_engine_daemon;
 mod contain_engine_ground;
+mod contain_engine_hang;
 mod contain_engine_podman;
 mod contain_escape;
 mod contain_ground;
@@ -38,11 +40,13 @@ mod contain_network;
 mod contain_told;
 mod contain_use;
 mod guide;
+mod guide_proxy;
 mod guide_agents;
 mod hosts;
 mod http_api;
 mod http_bounds;
 mod http_client;
+mod http_contain;
 mod http_door;
 mod http_events;
 mod http_life;

@@ -12,6 +12,8 @@ fn policy(tier: Tier) -> Policy {
         cwd: "/w s".to_owned(),
         home: Some("/home/me".to_owned()),
         shown: Vec::new(),
+        command_text: None,
+        run_dir: None,
         covered: Vec::new(),
         repository: None,
         git_identity: None,

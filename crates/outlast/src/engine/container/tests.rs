@@ -21,6 +21,8 @@ fn policy() -> Policy {
         cwd: "/w".to_owned(),
         home: None,
         shown: Vec::new(),
+        command_text: None,
+        run_dir: None,
         covered: Vec::new(),
         repository: None,
         git_identity: None,
@@ -62,7 +64,7 @@ fn made(asked: &Asked<'_>) -> ContainerInspectResponse {
 }
 
 fn filter() -> Filter {
-    Filter::new("{}".to_owned()).expect("there is memory")
+    Filter::new("{}".to_owned(), Some("/run-dir"))
 }
 
 /// Something that an engine does not do as it was told.

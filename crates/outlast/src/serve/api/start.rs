@@ -3,12 +3,14 @@
 use super::{Answer, Call};
 use crate::{
     failure::{Failure, exit},
-    mcp::{ArgumentError, Arguments, REFUSED_ENV, containment, start_failure},
+    mcp::{ArgumentError, Arguments, REFUSED_ENV, clamp, containment, start_failure},
+    sandbox::Asked,
     serve::query::bad,
+    values::{milli, size_bytes},
 };
 use hyper::StatusCode;
 use outlast_lib::{
-    Begun, CommandLine, Leftovers, Lifetime, Origin, Record, Request, Stdin, Timestamp,
+    Begun, CommandLine, Git, Leftovers, Lifetime, Origin, Record, Request, Stdin, Timestamp,
 };
 use serde::Serialize;
 use std::env;
@@ -17,7 +19,7 @@ use std::env;
 const KEY_HEADER: &str = "idempotency-key";
 
 /// Arguments of a start.
-pub(super) const NAMES: [&str; 24] = [
+pub(super) const NAMES: [&str; 29] = [
     "command",
     "argv",
     "cwd",
@@ -41,6 +43,11 @@ pub(super) const NAMES: [&str; 24] = [
     "queue_secs",
     "sandbox",
     "network",
+    "git",
+    "memory",
+    "pids",
+    "cpu",
+    "image",
     "host",
 ];
 
@@ -56,7 +63,8 @@ struct Started<'a> {
 pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut arguments = call.body(&NAMES)?;
     let mut request = request(call, &mut arguments).map_err(|error| bad(&error))?;
-    let asked = containment(&mut arguments).map_err(|error| bad(&error))?;
+    let mut notices = Vec::new();
+    let asked = posture(&mut arguments, &mut notices).map_err(|error| bad(&error))?;
     let notice = call.mcp.bind(&call.config, &mut request, asked)?;
     request.idempotency_key = key(call)?;
     let begun = call.store.start(&request);
@@ -64,7 +72,8 @@ pub(super) fn start(call: &Call<'_>) -> Result<Answer, Failure> {
     if !begun.is_replayed {
         call.mcp.note_start();
     }
-    begun_answer(call, &begun, notice.into_iter().collect())
+    notices.extend(notice);
+    begun_answer(call, &begun, notices)
 }
 
 /// Returns the answer that tells of a run that was started.
@@ -85,6 +94,33 @@ pub(super) fn begun_answer(
     }
     answer.location = Some(format!("/api/runs/{}", begun.id));
     Ok(answer)
+}
+
+/// Reads what is to contain the run, by the words of the command line.
+fn posture(from: &mut Arguments, notices: &mut Vec<String>) -> Result<Asked, ArgumentError> {
+    let git = [
+        ("read", Git::Read),
+        ("commit", Git::Commit),
+        ("write", Git::Write),
+    ];
+    let memory = match from.text("memory")? {
+        None => None,
+        Some(given) => Some(size_bytes(&given).map_err(|_| ArgumentError::Word {
+            name: "memory",
+            given,
+            words: "bytes, or a number with `KiB`, `MiB` or `GiB`".to_owned(),
+        })?),
+    };
+    let pids = from.number("pids")?;
+    let pids = pids.map(|asked| clamp(notices, "pids", asked, 1, u64::from(u32::MAX)));
+    Ok(Asked {
+        git: from.word("git", &git)?,
+        memory_bytes_max: memory,
+        pids_max: pids,
+        cpu_milli_max: from.fraction("cpu")?.map(milli),
+        image: from.text("image")?,
+        ..containment(from)?
+    })
 }
 
 pub(super) fn key(call: &Call<'_>) -> Result<Option<String>, Failure> {

@@ -78,6 +78,30 @@ pub(super) struct Start {
     /// `none`, `full` or `allow:HOST,HOST`. Default: as configured.
     #[schema(required = false)]
     network: String,
+    /// What a contained run may do with the project's history. Default: `commit`.
+    #[schema(required = false)]
+    git: Git,
+    /// Memory that a contained run may use: bytes, or such as `512MiB`. Default: no limit.
+    #[schema(required = false)]
+    memory: String,
+    /// Processes that a contained run may have, from 1. Default: no limit.
+    #[schema(required = false)]
+    pids: u32,
+    /// Processors that a contained run may use, such as 1.5. Default: no limit.
+    #[schema(required = false)]
+    cpu: f64,
+    /// Image of docker or podman that it runs in, contained as `edit` unless `sandbox` says less.
+    #[schema(required = false)]
+    image: String,
+}
+
+/// What a run may do with the project's history.
+#[derive(ToSchema, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Git {
+    Read,
+    Commit,
+    Write,
 }
 
 /// What the run reads.

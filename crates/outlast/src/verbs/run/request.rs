@@ -4,7 +4,7 @@ use crate::{
     cli::RunArguments,
     failure::{Failure, exit},
     surroundings::work_dir,
-    values::{GitWord, SandboxWord},
+    values::{GitWord, SandboxWord, milli},
 };
 use jiff::tz::TimeZone;
 use outlast_lib::{
@@ -144,16 +144,6 @@ fn check_image(arguments: &RunArguments) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-/// Returns thousandths, one at least.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a cast from a float saturates"
-)]
-fn milli(number: f64) -> u64 {
-    ((number * 1_000.0).round() as u64).max(1)
 }
 
 fn uncontained(arguments: &RunArguments) -> Result<Option<Containment>, Failure> {
