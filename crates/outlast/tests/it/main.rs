@@ -1,6 +1,7 @@
 //! Promises of the command line, shown on the program itself. One file per promise.
 #![cfg(test)]
 
+mod agent_children;
 mod agent_ground;
 mod agent_kill;
 mod agent_loop;
