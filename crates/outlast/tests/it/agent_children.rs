@@ -360,6 +360,62 @@ fn a_cancel_of_the_root_takes_its_commands_and_all_of_its_sub_agents_within_the_
 }
 
 #[test]
+fn a_sub_agent_that_waits_for_its_model_does_not_outlast_the_grace_of_a_cancelled_root() {
+    let agents = Agents::new();
+    let gate = Gate::new();
+    let held = gate.clone();
+    let (id, child) = delegated(&agents, json!({"task": "think"}), move |_| {
+        Turn::text("too late").held_at(&held)
+    });
+    waits(&agents, &id);
+    let output = agents.run(&["cancel", &id]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    eventually("all of it is gone", Duration::from_secs(6) + BUSY, || {
+        agents.ground.processes().is_empty()
+    });
+    gate.open();
+    for run in [&id, &child] {
+        let record = agents.ground.ended(run);
+        assert_eq!(record["status"], "cancelled", "{record:#}");
+    }
+}
+
+#[test]
+fn a_resumed_run_goes_on_with_the_runs_of_the_one_before_it() {
+    for is_cancelled in [false, true] {
+        let agents = Agents::new();
+        let gate = agents.ground.gate("go");
+        agents.model.play(Script::new().turn(build()).text("I wait."));
+        if !is_cancelled {
+            agents.model.play(Script::new().text("It is built."));
+        }
+        let id = agents.start(&HOST, "Build it.");
+        waits(&agents, &id);
+        kill(agents.ground.supervisor(&id));
+        assert_eq!(agents.ground.ended(&id)["status"], "interrupted");
+        let output = agents.run(&["resume", &id]);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+        let resumed = output.stdout.trim();
+        waits(&agents, resumed);
+        let (ending, of_build) = if is_cancelled {
+            agents.run(&["cancel", resumed]);
+            ("cancelled", "cancelled")
+        } else {
+            gate.open(1);
+            ("completed", "completed")
+        };
+        let record = agents.ground.ended(resumed);
+        assert_eq!(record["status"], ending, "{record:#}");
+        let record = agents.ground.ended("build");
+        assert_eq!(record["status"], of_build, "{record:#}");
+        agents.model.assert_played();
+        assert_eq!(wakes(&agents.model), usize::from(!is_cancelled));
+        assert_eq!(agents.ground.runs().len(), 3);
+        agents.ground.assert_no_process();
+    }
+}
+
+#[test]
 fn a_run_that_reads_starts_what_reads_and_nothing_on_the_host() {
     let agents = Agents::new();
     let try_it = "touch made; touch /etc/outlast-was-here; echo tried";
