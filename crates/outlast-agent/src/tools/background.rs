@@ -213,6 +213,14 @@ impl Runs {
         told.collect()
     }
 
+    /// Returns whether there is an end that the model was not told of.
+    pub(crate) fn has_ends(&self) -> bool {
+        let drained = self.background.drain_finished().unwrap_or_default();
+        let ids: Vec<RunId> = drained.iter().map(|one| one.run.id).collect();
+        self.background.release(&ids);
+        !ids.is_empty()
+    }
+
     /// Notes that the model was told of these ends.
     pub(crate) fn note_told(&self, ids: &[RunId]) {
         // Not noted, they come again, and are seen to be told already.

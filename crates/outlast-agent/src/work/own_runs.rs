@@ -29,8 +29,13 @@ impl OwnRuns {
     }
 
     /// Returns how many go on and have a time limit: they are waited for.
-    pub(super) fn open(&self) -> usize {
+    fn open(&self) -> usize {
         self.any().map_or(0, |runs| runs.open_ones())
+    }
+
+    /// Returns whether the model has to hear of one: it goes on, or ended while nobody looked.
+    pub(super) fn is_news_to_come(&self) -> bool {
+        self.open() > 0 || self.any().is_some_and(|runs| runs.has_ends())
     }
 }
 
@@ -39,7 +44,7 @@ impl Worker<'_> {
     /// something else to do.
     pub(super) async fn wait_for_runs(&mut self) -> Result<(), ChannelError> {
         let open = self.own_runs.open();
-        if open == 0 || self.tell_of_runs().await? {
+        if self.tell_of_runs().await? || open == 0 {
             return Ok(());
         }
         let runs = self.own_runs.any().map(Arc::clone);

@@ -72,13 +72,14 @@ pub(crate) fn read_spec(dir: &Path) -> Result<Spec, StartError> {
 pub(crate) async fn begin<'a>(
     spec: &'a Spec,
     dir: &Path,
+    limits: Limits,
     socket: UnixStream,
     log: Log<'a>,
 ) -> Result<Worker<'a>, StartError> {
     let agent = spec.agent.as_deref().ok_or(StartError::NoAgent)?;
     // The store is three folders up: its runs, the month, the run.
     let root = dir.ancestors().nth(3).ok_or(StartError::Words)?;
-    let store = Arc::new(Store::open(root, Limits::default())?);
+    let store = Arc::new(Store::open(root, limits)?);
     let mut channel = Channel::new(socket).map_err(StartError::NoChannel)?;
     channel.greet().await?;
     // Everything told before this worker stands in the journal once it is welcome.

@@ -8,7 +8,7 @@ use crate::{
     Begun, CancelQuery, CommandLine, Delegated, Leftovers, Lifetime, Request, RunId, StartError,
     Status, limits,
 };
-use outlast_supervisor::process;
+use outlast_supervisor::{fault, process};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -201,6 +201,9 @@ impl Background {
         self.note_change();
         match begun {
             Ok(begun) => {
+                if !begun.is_replayed {
+                    fault::point("background_begun");
+                }
                 self.ends().note_live(begun.id);
                 // As it was clamped, which a notice says.
                 let timeout_ms = request.timeout_ms.unwrap_or(0);

@@ -3,6 +3,7 @@
 
 mod agent_bad_input;
 mod agent_escape;
+mod agent_children;
 mod agent_ground;
 mod agent_kill;
 mod agent_loop;
