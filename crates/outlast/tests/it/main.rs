@@ -2,8 +2,8 @@
 #![cfg(test)]
 
 mod agent_bad_input;
-mod agent_escape;
 mod agent_children;
+mod agent_escape;
 mod agent_ground;
 mod agent_kill;
 mod agent_loop;
