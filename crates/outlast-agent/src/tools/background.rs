@@ -234,18 +234,14 @@ impl Runs {
 
     /// Waits until there is an end to tell, the time is over, or `interrupt` can be read. Blocks.
     pub(crate) fn wait(&self, timeout_ms: u64, interrupt: BorrowedFd<'_>) {
-        match self.background() {
+        if let Ok(background) = self.background() {
+            let waited = background.wait_for_end(Some(timeout_ms), Some(interrupt));
             // What went wrong shows when they are looked at again.
-            Ok(background) => {
-                let waited = background.wait_for_end(Some(timeout_ms), Some(interrupt));
-                waited.map(drop).ok();
-            }
-            Err(_) => {
-                let mut watched = [PollFd::new(&interrupt, PollFlags::IN)];
-                let most = Timespec::try_from(std::time::Duration::from_millis(timeout_ms));
-                poll(&mut watched, most.ok().as_ref()).map(drop).ok();
-            }
+            return waited.map(drop).unwrap_or_default();
         }
+        let mut watched = [PollFd::new(&interrupt, PollFlags::IN)];
+        let most = Timespec::try_from(std::time::Duration::from_millis(timeout_ms));
+        poll(&mut watched, most.ok().as_ref()).map(drop).ok();
     }
 
     fn schema(&self, tool: &Tool) -> Value {

@@ -69,6 +69,10 @@ const NEVER_LINKED: &[(&str, &[&str])] = &[
     ("outlast-lib", &["clap", "crossterm", "ratatui"]),
 ];
 
+/// Why a crate is listed twice and linked once.
+const LISTED_ONLY: &str =
+    "serde_with of genai names an older one for a form that is off: listed, and not built";
+
 /// Crates that the program links in more than one version, each with the reason.
 const SEVERAL_VERSIONS: &[(&str, &str)] = &[
     (
@@ -76,9 +80,18 @@ const SEVERAL_VERSIONS: &[(&str, &str)] = &[
         "bollard is built with an older one than rmcp; both are small",
     ),
     (
+        "getrandom",
+        "ring is built with an older one; both are small",
+    ),
+    ("hashbrown", LISTED_ONLY),
+    ("indexmap", LISTED_ONLY),
+    (
         "io-lifetimes",
         "fs-set-times of cap-std is built with an older one; both are small",
     ),
+    ("jiff", LISTED_ONLY),
+    ("jiff-core", LISTED_ONLY),
+    ("schemars", LISTED_ONLY),
     (
         "syn",
         "the macros of tracing are built with an older one; neither is in the program",
