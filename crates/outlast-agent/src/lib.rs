@@ -45,12 +45,12 @@ pub fn answer(limits: impl FnOnce() -> Limits) -> Option<ExitCode> {
     let is_worker = words.next().is_some_and(|first| first == names::WORK);
     // Also a worker starts agent runs, with this program as their worker.
     outlast_lib::note_worker();
-    is_worker.then(|| work(words.collect(), limits()))
+    is_worker.then(|| work(&words.collect::<Vec<_>>(), limits()))
 }
 
-fn work(words: Vec<OsString>, limits: Limits) -> ExitCode {
+fn work(words: &[OsString], limits: Limits) -> ExitCode {
     let mut out = io::stdout().lock();
-    match try_to_work(&words, limits, &mut out) {
+    match try_to_work(words, limits, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let told = writeln!(out, "error: {}\nhint: {}", chain(&error), error.hint());

@@ -4,6 +4,7 @@
 //! may die at any point, and the next one goes on from there.
 
 mod answer;
+mod asks;
 mod calls;
 mod ends;
 mod own_runs;
@@ -204,6 +205,10 @@ impl Worker<'_> {
         Ok(())
     }
 
+    #[expect(
+        clippy::match_same_arms,
+        reason = "what is known is listed; what only a later version knows is apart"
+    )]
     fn take(&mut self, news: News) {
         match news {
             News::Stands(work) => {

@@ -1,6 +1,7 @@
 use super::*;
 
 /// Every combination of what matters, as small values of each part.
+#[expect(clippy::too_many_lines, reason = "a list of what there is")]
 fn all(mut look: impl FnMut(&Situation)) {
     const FLAGS: [bool; 2] = [false, true];
     let calls = [None, Some(false), Some(true)].map(|begun| {
@@ -150,11 +151,13 @@ fn is_due(now: &Situation, ending: Ending) -> bool {
         Ending::Blocked => now.is_blocked,
         Ending::GoalChecks => goal.is_some_and(|goal| goal.checks == 10),
         Ending::GoalSame => goal.is_some_and(|goal| goal.equal_failures == 3),
-        Ending::Malformed => now.malformed_in_row == 3,
-        Ending::AnswerInvalid => now.message == Some(Said::AgainstSchema) && now.repairs == 2,
-        Ending::AnswerCut => now.message == Some(Said::Cut) && now.cuts == 2,
-        Ending::Refused => now.message == Some(Said::Refused),
-        Ending::WindowFull => now.is_near_window && now.cannot_shrink,
+        Ending::Fault(Fault::Malformed) => now.malformed_in_row == 3,
+        Ending::Fault(Fault::AnswerInvalid) => {
+            now.message == Some(Said::AgainstSchema) && now.repairs == 2
+        }
+        Ending::Fault(Fault::AnswerCut) => now.message == Some(Said::Cut) && now.cuts == 2,
+        Ending::Fault(Fault::Refused) => now.message == Some(Said::Refused),
+        Ending::Fault(Fault::WindowFull) => now.is_near_window && now.cannot_shrink,
     }
 }
 

@@ -240,7 +240,7 @@ fn spawner(spec: &Spec, agent: &AgentSpec, environment: Vec<(OsString, OsString)
         Ok(Spawned::Agent {
             request: Box::new(request),
             environment: environment.clone(),
-            containment: containment.clone(),
+            containment: containment.clone().map(Box::new),
         })
     })
 }
@@ -250,12 +250,14 @@ fn below(above: &AgentRequest, asked: Option<&str>) -> Result<Choice, SpawnError
     let Some(choice) = Choice::from_spec(&above.model) else {
         return Err(failed("the provider of this run is not known".into()));
     };
-    choice.below(asked).map_err(|error| match error {
-        ChooseError::OtherProvider { asked, .. } => SpawnError::ModelRefused {
-            model: asked,
-            known: vec![choice.name.clone()],
-        },
-        other => failed(Box::new(other)),
+    choice.below(asked).map_err(|error| {
+        if let ChooseError::OtherProvider { asked, .. } = &error {
+            return SpawnError::ModelRefused {
+                model: asked.clone(),
+                known: vec![choice.name.clone()],
+            };
+        }
+        failed(Box::new(error))
     })
 }
 

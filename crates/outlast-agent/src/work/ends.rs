@@ -2,7 +2,7 @@
 
 use super::{Worker, answer};
 use crate::channel::ChannelError;
-use crate::decide::Ending;
+use crate::decide::{Ending, Fault};
 use crate::memory::Newest;
 use crate::models::ModelError;
 use crate::{chain, claims, goal};
@@ -24,7 +24,7 @@ impl Worker<'_> {
             call: id.clone(),
             program: CallProgram::Shell(check.clone()),
             stdin: None,
-            timeout_ms: limits::GOAL_CHECK_MS,
+            timeout_ms: self.check_ms(),
             grace_ms: self.grace_ms(),
             is_on_host: false,
         };
@@ -41,6 +41,11 @@ impl Worker<'_> {
             return Ok(());
         }
         self.tell([Work::GoalEvaluated(Box::new(evaluated))]).await
+    }
+
+    fn check_ms(&self) -> u64 {
+        let asked = self.agent.request.check_ms;
+        asked.map_or(limits::GOAL_CHECK_MS, |ms| ms.min(limits::GOAL_CHECK_MS))
     }
 
     /// Tells that the model gave no turn.
@@ -110,23 +115,19 @@ impl Worker<'_> {
                     format!("stopped: the check failed with the same output {times} times");
                 self.end("goal_pending", "limit:goal_repeats", summary)
             }
-            Ending::Malformed
-            | Ending::AnswerInvalid
-            | Ending::AnswerCut
-            | Ending::Refused
-            | Ending::WindowFull => return self.finish_with_error(ending).await,
+            Ending::Fault(fault) => return self.finish_with_fault(fault).await,
         };
         self.tell([Work::Final(Box::new(end))]).await
     }
 
-    async fn finish_with_error(&mut self, ending: Ending) -> Result<(), ChannelError> {
-        let (code, message, suggestion) = match ending {
-            Ending::Malformed => (
+    async fn finish_with_fault(&mut self, fault: Fault) -> Result<(), ChannelError> {
+        let (code, message, suggestion) = match fault {
+            Fault::Malformed => (
                 "malformed_calls",
                 "the model wrote several calls in a row that cannot be read".to_owned(),
                 "choose a model that is made for tools",
             ),
-            Ending::AnswerInvalid => (
+            Fault::AnswerInvalid => (
                 "answer_invalid",
                 format!(
                     "the answer does not keep the schema: {}",
@@ -134,17 +135,17 @@ impl Worker<'_> {
                 ),
                 "resume the run, or ask for a simpler form",
             ),
-            Ending::AnswerCut => (
+            Fault::AnswerCut => (
                 "answer_cut",
                 "the model's message was cut by its length, again and again".to_owned(),
                 "ask for less at once, or choose a model that writes more",
             ),
-            Ending::Refused => (
-                "model_refused",
+            Fault::Refused => (
+                "model_declined",
                 "the model refused to go on".to_owned(),
                 "word the task in another way, or choose another model",
             ),
-            _ => (
+            Fault::WindowFull => (
                 "window_full",
                 "what the model has to read does not fit into its window".to_owned(),
                 "give a shorter task, or choose a model that holds more",

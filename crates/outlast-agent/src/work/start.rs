@@ -20,9 +20,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Runs that one may go on with, the one before it and so on.
-const CHAIN_MAX: usize = 64;
-
 /// Why a worker cannot begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -159,7 +156,8 @@ impl Worker<'_> {
 fn chain(store: &Store, agent: &AgentSpec) -> Vec<RunId> {
     let mut chain = Vec::new();
     let mut next = agent.request.resumes;
-    while let Some(id) = next.filter(|id| !chain.contains(id) && chain.len() < CHAIN_MAX) {
+    while let Some(id) = next.filter(|id| !chain.contains(id) && chain.len() < limits::RESUMES_MAX)
+    {
         chain.push(id);
         next = store
             .spec(&id)

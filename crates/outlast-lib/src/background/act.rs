@@ -133,7 +133,7 @@ impl Background {
                 containment,
             } => Request {
                 environment,
-                containment,
+                containment: containment.map(|containment| *containment),
                 // Who asks for a sub-agent is an agent, also where it is no run.
                 delegated: Some(Delegated {
                     task: asked.task.clone(),

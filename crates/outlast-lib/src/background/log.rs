@@ -4,9 +4,7 @@
 //! journal of an agent run of our own. What stands around it is made when it is read, so that it
 //! says how the run is now.
 
-use crate::{
-    Kind, OutputError, OutputFrom, OutputPage, OutputQuery, Record, RunId, Status, Store,
-};
+use crate::{Kind, OutputError, OutputFrom, OutputPage, OutputQuery, Record, RunId, Status, Store};
 use std::fmt::Write;
 
 /// Stands where an ended agent has printed nothing.

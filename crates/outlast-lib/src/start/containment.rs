@@ -167,11 +167,7 @@ pub(super) fn check_parent(request: &Request, parent: Option<&Parent>) -> Result
 }
 
 /// Refuses another workspace, and hosts that the run around it cannot reach.
-fn check_bound(
-    request: &Request,
-    parent: RunId,
-    bound: &Containment,
-) -> Result<(), ContainError> {
+fn check_bound(request: &Request, parent: RunId, bound: &Containment) -> Result<(), ContainError> {
     let beyond = |what, asked: &dyn fmt::Display, bound: &dyn fmt::Display| {
         Err(ContainError::BeyondParent {
             what,

@@ -102,6 +102,8 @@ pub(super) fn start(call: &Call<'_>, asked: Start) -> Result<Answer, Refused> {
     if !begun.is_replayed {
         call.desk.note_start();
     }
+    // A start counts as reading, also one that found the run there already.
+    call.store.mark_read(&begun.id);
     let record = call.store.record(&begun.id);
     let record = record.map_err(|error| read_failure(&error))?;
     notices.extend(begun.notices.iter().cloned());

@@ -131,6 +131,7 @@ fn do_with_json_prints_the_document_and_the_events_whatever_happens() {
     );
 }
 
+/// Case AL-06.
 #[test]
 fn a_goal_is_passed_by_its_check_alone() {
     let stage = Agents::new();

@@ -63,11 +63,11 @@ struct Shared {
 impl Boss {
     /// Returns a run of a task at full access.
     pub(super) fn new() -> Self {
-        Self::with(json!({}))
+        Self::with(&json!({}))
     }
 
     /// Returns a run with these members of its request.
-    pub(super) fn with(request: Value) -> Self {
+    pub(super) fn with(request: &Value) -> Self {
         let home = Home::new();
         let model = ScriptedModel::new();
         let mut asked = json!({
@@ -197,8 +197,11 @@ impl Boss {
             .collect()
     }
 
+    /// Returns the kinds of the journal's lines. That a reader finds no lock, and so settles the
+    /// run, is nothing here.
     pub(super) fn kinds(&self) -> Vec<String> {
-        self.lines().into_iter().map(|line| line.kind).collect()
+        let kinds = self.lines().into_iter().map(|line| line.kind);
+        kinds.filter(|kind| kind != "failed").collect()
     }
 
     pub(super) fn facts(&self) -> Vec<Work> {
@@ -210,9 +213,12 @@ impl Boss {
     }
 
     fn end(&self) -> Option<Final> {
-        self.facts().into_iter().find_map(|fact| match fact {
-            Work::Final(end) => Some(*end),
-            _ => None,
+        self.facts().into_iter().find_map(|fact| {
+            if let Work::Final(end) = fact {
+                Some(*end)
+            } else {
+                None
+            }
         })
     }
 

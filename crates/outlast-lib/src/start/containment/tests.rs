@@ -36,7 +36,11 @@ fn a_run_inside_of_another_reaches_no_further() {
     for (at, asked) in steps.iter().enumerate() {
         for (above, bound) in steps.iter().enumerate() {
             let is_within = at <= above;
-            assert_eq!(reaches_no_further(asked, bound), is_within, "{asked} in {bound}");
+            assert_eq!(
+                reaches_no_further(asked, bound),
+                is_within,
+                "{asked} in {bound}"
+            );
         }
     }
     assert!(!reaches_no_further(&allow(&["c"]), &allow(&["a", "b"])));
@@ -46,7 +50,13 @@ fn a_run_inside_of_another_reaches_no_further() {
 fn a_workspace_inside_of_another_is_below_it() {
     let home = Home::new();
     let bound = Containment {
-        workspace: home.work().canonicalize().unwrap().to_str().unwrap().to_owned(),
+        workspace: home
+            .work()
+            .canonicalize()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned(),
         ..Containment::new(Tier::SandboxEdit)
     };
     let parent = RunId::parse("0123456789abcdef").unwrap();
@@ -60,6 +70,9 @@ fn a_workspace_inside_of_another_is_below_it() {
     };
     assert_eq!(check(&home.work()), Ok(()));
     assert_eq!(check(&home.work().join("below")), Ok(()));
-    assert_eq!(check(&home.work().join("below/../..")), Err("beyond_parent"));
+    assert_eq!(
+        check(&home.work().join("below/../..")),
+        Err("beyond_parent")
+    );
     assert_eq!(check(home.path()), Err("beyond_parent"));
 }
