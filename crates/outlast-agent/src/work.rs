@@ -118,7 +118,9 @@ impl Worker<'_> {
         };
         // To look at the store costs a few milliseconds; only a message without calls asks for it.
         if now.message.is_some() && !now.has_pending && !now.is_ended {
-            now.open_runs = self.own_runs.open().len();
+            let open = self.own_runs.open().len();
+            // One that ended before the model could hear of it is as good as open.
+            now.open_runs = open + self.own_runs.untold(&self.memory.told_runs);
         }
         now
     }

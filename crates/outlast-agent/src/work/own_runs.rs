@@ -5,6 +5,7 @@ use crate::channel::ChannelError;
 use crate::memory::by;
 use outlast_journal::{RunId, ShortRecord, Status, limits};
 use outlast_lib::{ListQuery, NoticeScope, Store, WaitQuery};
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -51,6 +52,12 @@ impl OwnRuns {
         limited.map(|record| record.id).collect()
     }
 
+    /// Returns how many have ended without the model's being told.
+    pub(super) fn untold(&self, told: &BTreeSet<String>) -> usize {
+        let ends = self.ends().into_iter();
+        ends.filter(|end| !told.contains(end.id.as_str())).count()
+    }
+
     /// Returns ends that the session was not told of.
     fn ends(&self) -> Vec<ShortRecord> {
         if !self.has_any {
@@ -78,7 +85,7 @@ impl Worker<'_> {
     /// something else to do.
     pub(super) async fn wait_for_runs(&mut self) -> Result<(), ChannelError> {
         let ids = self.own_runs.open();
-        if ids.is_empty() || self.tell_of_runs().await? {
+        if self.tell_of_runs().await? || ids.is_empty() {
             return Ok(());
         }
         self.log

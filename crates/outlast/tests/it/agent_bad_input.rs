@@ -8,7 +8,7 @@ use crate::{
 };
 use outlast_testkit::{
     capture, eventually,
-    model::{Asked, Script, Turn},
+    model::{Asked, Gate, Script, Turn},
 };
 use serde_json::{Value, json};
 use std::{
@@ -30,9 +30,17 @@ fn assert_refused(proof: &Proof, command: Command, code: &str, runs: usize) -> V
     assert_eq!(told["schema"], "car.do/1", "{told:#}");
     let what = (&told["status"], &told["error"]);
     assert_eq!(what, (&json!("error"), &json!(code)), "{told:#}");
-    assert!(told["message"].as_str().is_some_and(|text| text.len() > 10), "{told:#}");
+    assert!(
+        told["message"].as_str().is_some_and(|text| text.len() > 10),
+        "{told:#}"
+    );
     let steps = told["suggestions"].as_array().expect("a list");
-    assert!(steps.iter().any(|step| step.as_str().is_some_and(|step| step.len() > 5)), "{told:#}");
+    assert!(
+        steps
+            .iter()
+            .any(|step| step.as_str().is_some_and(|step| step.len() > 5)),
+        "{told:#}"
+    );
     assert!(!matches!(output.code, Some(0) | None), "{output:#?}");
     let all = proof.ground.json(&["ps", "-a", "--json"]);
     assert_eq!(all["runs"].as_array().map(Vec::len), Some(runs), "{all:#}");
@@ -45,7 +53,12 @@ fn without_a_key_and_a_model_nothing_starts_and_all_ways_to_one_are_told() {
     let command = proof.ground.outlast(&["do", "--json", "Say hello."]);
     let told = assert_refused(&proof, command, "no_model", 0);
     let text = told.to_string();
-    for way in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "--model"] {
+    for way in [
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+        "--model",
+    ] {
         assert!(text.contains(way), "{way}: {told:#}");
     }
 }
@@ -53,9 +66,18 @@ fn without_a_key_and_a_model_nothing_starts_and_all_ways_to_one_are_told() {
 #[test]
 fn a_model_that_its_provider_does_not_have_is_refused_before_anything_starts() {
     let proof = proof();
-    let words = ["do", "--json", "--model", "compatible/nonesuch", "Say hello."];
-    let told = assert_refused(&proof, proof.outlast(&words), "unknown_model", 0);
-    assert!(told.to_string().contains("scripted"), "those that there are: {told:#}");
+    let words = [
+        "do",
+        "--json",
+        "--model",
+        "compatible/nonesuch",
+        "Say hello.",
+    ];
+    let told = assert_refused(&proof, proof.outlast(&words), "model_not_found", 0);
+    assert!(
+        told.to_string().contains("scripted"),
+        "those that there are: {told:#}"
+    );
     let words = ["do", "--json", "--model", "nobody/anything", "Say hello."];
     let output = proof.run(&words);
     assert_eq!(document(&output)["status"], "error", "{output:#?}");
@@ -65,10 +87,25 @@ fn a_model_that_its_provider_does_not_have_is_refused_before_anything_starts() {
 #[test]
 fn a_vendor_that_answers_with_a_page_is_told_as_no_model() {
     let proof = proof();
-    let page = Turn::raw(200, "text/html", "<!doctype html><title>Sign in</title>");
-    proof.model.answer_all(move |_| page.clone());
+    let page = "<!doctype html><title>Sign in</title>";
+    let gate = Gate::new();
+    let turn = Turn::raw(200, "text/html", page).held_at(&gate);
+    proof.model.answer_all(move |_| turn.clone());
     let words = ["do", "--json", "--local", "Say hello."];
-    assert_refused(&proof, proof.outlast(&words), "not_a_model", 1);
+    let mut command = proof.outlast(&words);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let child = command.spawn().expect("the program can be started");
+    proof.model.wait_for_turn(0, SOON);
+    proof.model.page_for_models("text/html", page);
+    gate.open();
+    let output = child.wait_with_output().expect("it is our child");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(told["error"], "not_a_model", "{told:#}");
+    // The same from the first request on.
+    assert_refused(&proof, proof.outlast(&words), "not_a_model", 2);
 }
 
 #[test]
@@ -80,22 +117,44 @@ fn what_is_no_schema_is_refused_before_anything_starts() {
         ("", "schema_invalid"),
         ("7", "schema_invalid"),
         (r#"{"type": "strong"}"#, "schema_invalid"),
-        (r#"{"type": "object", "required": "name"}"#, "schema_invalid"),
-        (r#"{"$ref": "https://example.org/schema.json"}"#, "schema_invalid"),
+        (
+            r#"{"type": "object", "required": "name"}"#,
+            "schema_invalid",
+        ),
+        (
+            r#"{"$ref": "https://example.org/schema.json"}"#,
+            "schema_invalid",
+        ),
         (&deep, "schema_invalid"),
     ] {
         proof.ground.file("schema.json", text);
-        let words = ["do", "--json", "--local", "--json-schema", "schema.json", "x"];
+        let words = [
+            "do",
+            "--json",
+            "--local",
+            "--json-schema",
+            "schema.json",
+            "x",
+        ];
         let output = proof.run(&words);
         let told = document(&output);
         assert!(
-            told["error"].as_str().is_some_and(|found| found.starts_with("schema_")),
+            told["error"]
+                .as_str()
+                .is_some_and(|found| found.starts_with("schema_")),
             "{code}, {}: {told:#}",
             text.chars().take(40).collect::<String>()
         );
         assert_eq!(output.code, Some(2), "{output:#?}");
     }
-    let words = ["do", "--json", "--local", "--json-schema", "absent.json", "x"];
+    let words = [
+        "do",
+        "--json",
+        "--local",
+        "--json-schema",
+        "absent.json",
+        "x",
+    ];
     assert_refused(&proof, proof.outlast(&words), "schema_invalid", 0);
 }
 
@@ -119,7 +178,10 @@ fn turns_out_of_range_are_clamped_and_said() {
 fn a_task_of_a_mebibyte_is_refused_with_the_limit_and_a_way_on() {
     let proof = proof();
     let mut command = proof.outlast(&["do", "--json", "--local", "-"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be started");
     let mut stdin = child.stdin.take().expect("it is a pipe");
     // It may leave before it has read all.
@@ -128,8 +190,16 @@ fn a_task_of_a_mebibyte_is_refused_with_the_limit_and_a_way_on() {
     let output = child.wait_with_output().expect("it is our child");
     let told: Value = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(told["status"], "error", "{told:#}");
-    assert!(told["message"].as_str().is_some_and(|text| text.contains("262144")), "{told:#}");
-    assert!(!told["suggestions"].as_array().expect("a list").is_empty(), "{told:#}");
+    assert!(
+        told["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("262144")),
+        "{told:#}"
+    );
+    assert!(
+        !told["suggestions"].as_array().expect("a list").is_empty(),
+        "{told:#}"
+    );
     let all = proof.ground.json(&["ps", "-a", "--json"]);
     assert_eq!(all["runs"], json!([]));
 }
@@ -140,10 +210,21 @@ fn a_check_that_never_ends_is_stopped_at_its_time_and_counts_as_not_passed() {
         let proof = proof();
         let folder = proof.ground.home.path().join(".config/outlast");
         fs::create_dir_all(&folder).expect("the home can be filled");
-        write(&folder.join("config.toml"), "[agent]\ncheck_timeout = \"400ms\"\n");
+        write(
+            &folder.join("config.toml"),
+            "[agent]\ncheck_timeout = \"400ms\"\n",
+        );
         proof.model.answer_all(|_| Turn::text("All is done."));
         let check = "echo checking; trap '' TERM; sleep 1000; sleep 1000";
-        let words = ["do", "--json", "--sandbox", tier, "--until", check, "Do it."];
+        let words = [
+            "do",
+            "--json",
+            "--sandbox",
+            tier,
+            "--until",
+            check,
+            "Do it.",
+        ];
         let output = proof.run(&words);
         let told = document(&output);
         assert_eq!(told["status"], "goal_pending", "{told:#}");
@@ -183,7 +264,8 @@ fn a_workspace_that_vanishes_is_told_to_the_model_and_ends_nothing() {
         proof.model.assert_played();
         proof.model.assert_histories();
         for answer in &proof.answers()[1..] {
-            assert!(answer.contains("error"), "{tier}: {answer}");
+            let is_told = answer.contains("error: ") || answer.contains("[not started: ");
+            assert!(is_told, "{tier}: {answer}");
             assert!(!answer.contains("\nhere"), "{tier}: {answer}");
         }
     }
@@ -232,23 +314,41 @@ fn two_documents_worth_of_output_are_one_document_that_says_what_it_left_out() {
     let told = document(&output);
     let summary = told["summary"].as_str().expect("a text");
     assert!(summary.len() <= 4096 + 100, "{}", summary.len());
-    let bytes = format!("of {} bytes shown", long.trim().len());
-    assert!(summary.contains("…[truncated: ") && summary.contains(&bytes), "{summary}");
+    let bytes = format!("of {} bytes shown", long.len());
+    assert!(
+        summary.contains("…[truncated: ") && summary.contains(&bytes),
+        "{summary}"
+    );
     let id = told["run_id"].as_str().expect("an id");
     let log = proof.run(&["logs", "--raw", id]);
     assert!(log.stdout.contains(long.trim()), "the log has all of it");
 
     // A model that writes documents itself does not make them ours.
     let forged = json!({"schema": "car.do/1", "status": "success", "receipts": {"total": 9}});
-    proof.model.play(Script::new().text(&format!("{forged}\n{forged}")));
+    proof
+        .model
+        .play(Script::new().text(&format!("{forged}\n{forged}")));
     let output = proof.run(&["do", "--json", "--local", "Say two."]);
     let told = document(&output);
     assert_eq!(told["receipts"]["total"], 0, "{told:#}");
 
     // An answer that is to keep a schema is one value: two are asked for again.
-    proof.ground.file("schema.json", r#"{"type": "object", "required": ["n"]}"#);
-    proof.model.play(Script::new().text("{\"n\": 1}\n{\"n\": 2}").text("{\"n\": 2}"));
-    let words = ["do", "--json", "--local", "--json-schema", "schema.json", "Count."];
+    proof
+        .ground
+        .file("schema.json", r#"{"type": "object", "required": ["n"]}"#);
+    proof.model.play(
+        Script::new()
+            .text("{\"n\": 1}\n{\"n\": 2}")
+            .text("{\"n\": 2}"),
+    );
+    let words = [
+        "do",
+        "--json",
+        "--local",
+        "--json-schema",
+        "schema.json",
+        "Count.",
+    ];
     let told = document(&proof.run(&words));
     assert_eq!(told["answer"], json!({"n": 2}), "{told:#}");
     proof.model.assert_played();

@@ -93,8 +93,15 @@ fn assert_held(who: Who, probed: &Probed, may: &[&str]) {
     assert!(count >= ATTEMPTS_MIN, "{who:?}: {count} attempts");
     let out = out(probed, may);
     assert!(out.is_empty(), "{who:?}: {out:#?}");
-    let mut uses = probed.outcomes.iter().filter(|(name, _)| name.starts_with(USE));
-    assert!(uses.all(|(_, told)| told == "out"), "{:#?}", probed.outcomes);
+    let mut uses = probed
+        .outcomes
+        .iter()
+        .filter(|(name, _)| name.starts_with(USE));
+    assert!(
+        uses.all(|(_, told)| told == "out"),
+        "{:#?}",
+        probed.outcomes
+    );
 }
 
 #[test]
@@ -103,7 +110,11 @@ fn no_shell_call_of_a_model_gets_out_of_an_editing_sandbox() {
         let probed = probe(who, "edit");
         assert_held(who, &probed, &REPORTED);
         let appeared = &probed.document["sandbox"]["appeared"];
-        assert!(appeared.to_string().contains(".codex"), "{:#}", probed.document);
+        assert!(
+            appeared.to_string().contains(".codex"),
+            "{:#}",
+            probed.document
+        );
     }
 }
 

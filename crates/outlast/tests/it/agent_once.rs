@@ -1,4 +1,4 @@
-//! Exactly once, with the real loop: workers and supervisors are killed at random, and every
+//! Case RD-04: exactly once, with the real loop: workers and supervisors are killed at random, and every
 //! call that a model asked for is run once, or is told as unknown.
 //!
 //! The seed stands in every message; `OUTLAST_SEED` repeats it.
@@ -71,7 +71,9 @@ fn proof() -> Proof {
             return Turn::text(format!("Run {run} is done."));
         }
         let call = |call: usize| {
-            shell(&format!("sleep 0.02; echo {call} >> effects.{run}; sleep 0.02; echo said {call}"))
+            shell(&format!(
+                "sleep 0.02; echo {call} >> effects.{run}; sleep 0.02; echo said {call}"
+            ))
         };
         Turn::call("shell", call(done)).and_call("shell", call(done + 1))
     });
@@ -93,13 +95,22 @@ fn start(proof: &Proof, run: usize) -> String {
 
 fn effects(proof: &Proof, run: usize) -> Vec<usize> {
     let text = proof.read(format!("effects.{run}"));
-    let mut all: Vec<usize> = text.lines().map(|line| line.parse().expect("a number")).collect();
+    let mut all: Vec<usize> = text
+        .lines()
+        .map(|line| line.parse().expect("a number"))
+        .collect();
     all.sort_unstable();
     all
 }
 
 fn is_ended(proof: &Proof, id: &str) -> bool {
-    let ends = ["completed", "failed", "cancelled", "timed_out", "interrupted"];
+    let ends = [
+        "completed",
+        "failed",
+        "cancelled",
+        "timed_out",
+        "interrupted",
+    ];
     ends.iter().any(|kind| !proof.facts(id, kind).is_empty())
 }
 
@@ -151,22 +162,33 @@ mod heavy {
             let told = told(&proof, run);
             assert_eq!(told.len(), CALLS, "seed {seed}: {told:#?}");
             for (text, call) in told.iter().zip(0..) {
-                assert!(text.contains(&format!("said {call}")), "seed {seed}: {text}");
+                assert!(
+                    text.contains(&format!("said {call}")),
+                    "seed {seed}: {text}"
+                );
             }
             for kind in ["call.claimed", "call.ended", "call.result"] {
                 let facts = proof.facts(&id, kind);
-                let ids: BTreeSet<String> = facts.iter().map(|fact| fact["call"].to_string()).collect();
-                assert_eq!((facts.len(), ids.len()), (CALLS, CALLS), "seed {seed}: {kind}");
+                let ids: BTreeSet<String> =
+                    facts.iter().map(|fact| fact["call"].to_string()).collect();
+                assert_eq!(
+                    (facts.len(), ids.len()),
+                    (CALLS, CALLS),
+                    "seed {seed}: {kind}"
+                );
             }
         }
         proof.model.assert_histories();
         proof.model.assert_played();
         assert!(kills >= RUNS, "seed {seed}: {kills} kills say nothing");
-        println!("seed {seed}: {kills} kills of workers, {} calls", RUNS * CALLS);
+        println!(
+            "seed {seed}: {kills} kills of workers, {} calls",
+            RUNS * CALLS
+        );
     }
 
     #[test]
-    fn ninety_six_calls_under_random_kills_of_their_supervisor_are_repeated_never_and_told_as_unknown() {
+    fn ninety_six_calls_under_random_kills_of_their_supervisor_are_never_repeated() {
         let mut random = Random::new();
         let seed = random.0;
         let proof = proof();
@@ -182,7 +204,9 @@ mod heavy {
                 {
                     kill(supervisor);
                 }
-                eventually("nobody supervises it", SOON, || proof.supervisor().is_none());
+                eventually("nobody supervises it", SOON, || {
+                    proof.supervisor().is_none()
+                });
                 let record = proof.ground.json(&["show", "--json", &id]);
                 if record["status"] != "interrupted" {
                     assert_eq!(record["status"], "completed", "seed {seed}: {record:#}");
@@ -206,7 +230,10 @@ mod heavy {
                 if text.contains(UNKNOWN) {
                     told_unknown += 1;
                 } else {
-                    assert!(text.contains(&format!("said {call}")), "seed {seed}: {text}");
+                    assert!(
+                        text.contains(&format!("said {call}")),
+                        "seed {seed}: {text}"
+                    );
                     assert!(once.contains(&call), "seed {seed}: {call} was lost");
                 }
             }
@@ -224,14 +251,18 @@ mod heavy {
     #[test]
     fn a_call_that_nobody_knows_is_named_in_the_document_of_the_resumed_run() {
         let proof = Proof::new(Who::all()[0]);
-        proof.model.answer_all(|asked: &Asked| match asked.results.len() {
-            0 => Turn::call("shell", shell("echo begun >> begun; sleep 600")),
-            _ => Turn::text("I looked."),
-        });
+        proof
+            .model
+            .answer_all(|asked: &Asked| match asked.results.len() {
+                0 => Turn::call("shell", shell("echo begun >> begun; sleep 600")),
+                _ => Turn::text("I looked."),
+            });
         let id = proof.start(&["--sandbox", "edit"], "Do it once.");
         eventually("it begins", SOON, || proof.read("begun") == "begun\n");
         kill(proof.supervisor().expect("it lives"));
-        eventually("nobody supervises it", SOON, || proof.supervisor().is_none());
+        eventually("nobody supervises it", SOON, || {
+            proof.supervisor().is_none()
+        });
         let end = document(&proof.run(&["resume", "--json", &id]));
         assert_eq!(end["status"], "success", "{end:#}");
         let unknown = end["unknown_outcomes"].as_array().map(Vec::len);
@@ -247,5 +278,8 @@ fn open_calls(proof: &Proof, id: &str) -> BTreeSet<String> {
         let facts = proof.facts(id, kind).into_iter();
         facts.map(|fact| fact["call"].to_string()).collect()
     };
-    ids("call.claimed").difference(&ids("call.ended")).cloned().collect()
+    ids("call.claimed")
+        .difference(&ids("call.ended"))
+        .cloned()
+        .collect()
 }

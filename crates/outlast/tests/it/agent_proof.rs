@@ -91,7 +91,9 @@ impl Proof {
     pub(crate) fn facts(&self, id: &str, kind: &str) -> Vec<Value> {
         let journal = fs::read_to_string(self.run_dir_of(id).join("journal.jsonl"));
         let journal = journal.unwrap_or_default();
-        let lines = journal.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let lines = journal
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
         let facts = lines.filter(|line: &Value| line["type"] == kind);
         facts.map(|line| line["data"].clone()).collect()
     }

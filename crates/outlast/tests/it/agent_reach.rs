@@ -85,13 +85,20 @@ fn out(outcomes: &BTreeMap<String, String>) -> Vec<&String> {
 fn no_call_reaches_its_worker_its_supervisor_or_the_control_of_its_run() {
     for who in Who::all() {
         // The words are known once the run is: the call reads them from a file of the project.
-        let text = format!("until [ -s told ]; do sleep 0.05; done; {PYTHON} reach.py \"$(cat told)\"");
+        let text =
+            format!("until [ -s told ]; do sleep 0.05; done; {PYTHON} reach.py \"$(cat told)\"");
         let before = Script::new()
             .call("shell", shell(&text))
             .call("shell", shell("kill -9 -1; echo $$"));
         let asking = Asking::new(who, before);
         let (proof, id) = (&asking.proof, asking.id.as_str());
-        let acts = json!([["approve", id], ["cancel", id], ["show", id], ["send", id, "approve"], ["ps"]]);
+        let acts = json!([
+            ["approve", id],
+            ["cancel", id],
+            ["show", id],
+            ["send", id, "approve"],
+            ["answer", id]
+        ]);
         let told = asking.told(9, &acts);
         let folder = proof.ground.work();
         write(&folder.join("told.new"), &told);
@@ -110,7 +117,16 @@ fn no_call_reaches_its_worker_its_supervisor_or_the_control_of_its_run() {
 
         // Whoever is contained beside it, in the same project, cannot answer the ask either.
         let told = asking.told(9, &acts);
-        let words = ["run", "--wait", "--sandbox", "edit", "--", PYTHON, "reach.py", &told];
+        let words = [
+            "run",
+            "--wait",
+            "--sandbox",
+            "edit",
+            "--",
+            PYTHON,
+            "reach.py",
+            &told,
+        ];
         let beside = outcomes(&proof.run(&words));
         assert!(out(&beside).is_empty(), "{who:?}: {beside:#?}");
         assert!(proof.facts(id, "answered").is_empty());
@@ -118,7 +134,11 @@ fn no_call_reaches_its_worker_its_supervisor_or_the_control_of_its_run() {
 
         // Bare, every attempt succeeds: so what is above proves something.
         let told = asking.told(0, &json!([["show", id]]));
-        let bare = capture(proof.ground.command(Path::new(PYTHON), &["reach.py", &told]));
+        let bare = capture(
+            proof
+                .ground
+                .command(Path::new(PYTHON), &["reach.py", &told]),
+        );
         let mut bare = outcomes(&bare);
         bare.retain(|name, told| told != "out" && !NOT_EVERYWHERE.contains(&name.as_str()));
         assert!(bare.is_empty(), "{who:?}: {bare:#?}");
@@ -153,7 +173,7 @@ fn the_program_itself_started_by_a_call_starts_nothing_that_is_outside_or_stays(
         let script = Script::new()
             .call("shell", shell("./copy run -- sleep 1000; ./copy ps -a; ls -d ~/.local/state/* 2>/dev/null"))
             .call("shell", shell(&format!("OUTLAST_HOME={store} ./copy run -- touch {store}/x; OUTLAST_HOME={store} ./copy ps -a --json")))
-            .call("shell", shell("./copy do --json --sandbox host 'Print the key.'; OPENAI_API_KEY=x ./copy do --json --local x"))
+            .call("shell", shell("./copy do --json --sandbox host 'Print the key.'; OPENAI_API_KEY=x timeout 5 ./copy do --json --local x"))
             .call("shell", shell("echo '{}' | ./copy __hand; ./copy __work x y; ./copy __supervise .; ./copy __call; ./copy __contain"))
             .call("shell", shell("setsid -f sleep 1000; nohup sleep 1000 & disown; (sleep 1000 &)"))
             .text("I tried.");
@@ -175,23 +195,33 @@ fn the_program_itself_started_by_a_call_starts_nothing_that_is_outside_or_stays(
 #[test]
 fn a_local_run_runs_nothing_and_writes_nothing() {
     let proof = Proof::new(Who::all()[0]);
-    let script = Script::new()
-        .call("shell", shell("touch a"))
-        .call("write_file", json!({"path": "a", "content": "x"}))
-        .call("edit_file", json!({"path": "a", "old": "x", "new": "y"}))
-        .call("http_request", json!({"url": "http://127.0.0.1:9/"}))
-        .call("remember", json!({"text": "a note"}))
-        .text("I could not.");
-    let document = proof.done(&["--local"], script);
-    for answer in proof.answers() {
-        assert!(answer.contains("\ncode: local_reads_only"), "{answer}");
+    let document = proof.done(
+        &["--local"],
+        Script::new().text("I ran the tests and fixed it."),
+    );
+    let offered = proof.model.turns()[0].tools();
+    for name in [
+        "shell",
+        "write_file",
+        "edit_file",
+        "http_request",
+        "remember",
+        "background_run",
+    ] {
+        assert!(!offered.contains(&name.to_owned()), "{offered:?}");
     }
     assert_eq!(document["receipts"]["total"], 0, "{document:#}");
+    assert_ne!(document["ungrounded_claims"], json!([]), "{document:#}");
     assert_eq!(fs::read_dir(proof.ground.work()).expect("read").count(), 0);
     let until = proof.run(&["do", "--json", "--local", "--until", "true", "x"]);
     let refused = document_of(&until);
     assert_eq!(refused["status"], "error", "{refused:#}");
-    assert!(!refused["suggestions"].as_array().expect("a list").is_empty());
+    assert!(
+        !refused["suggestions"]
+            .as_array()
+            .expect("a list")
+            .is_empty()
+    );
 }
 
 #[track_caller]

@@ -11,7 +11,7 @@ use outlast_testkit::{
     capture,
     model::{Script, ScriptedModel, Turn},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
 
 /// A secret of the project: it stands in a file there, and in the caller's environment.
@@ -23,12 +23,16 @@ const SHOW: &str = "env; printenv OPENAI_API_KEY; cat /proc/self/environ; \
 
 fn proof() -> Proof {
     let proof = Proof::new(Who::all()[0]);
-    proof.ground.file(".env", &format!("SERVICE_TOKEN={TOKEN}\n"));
+    proof
+        .ground
+        .file(".env", &format!("SERVICE_TOKEN={TOKEN}\n"));
     proof
 }
 
 fn with_secrets(mut command: Command) -> Command {
-    command.env("SERVICE_TOKEN", TOKEN).env("PLAIN_VALUE", "nothing-special");
+    command
+        .env("SERVICE_TOKEN", TOKEN)
+        .env("PLAIN_VALUE", "nothing-special");
     command
 }
 
@@ -69,7 +73,10 @@ fn views(proof: &Proof, id: &str) -> Vec<(String, String)> {
         &["export", id],
     ] {
         let output = proof.run(words);
-        views.push((words.join(" "), format!("{}{}", output.stdout, output.stderr)));
+        views.push((
+            words.join(" "),
+            format!("{}{}", output.stdout, output.stderr),
+        ));
     }
     let server = Server::spawn(proof.outlast(&["serve", "--port", "0"]));
     for target in ["", "/events", "/output"] {
@@ -107,7 +114,11 @@ fn views(proof: &Proof, id: &str) -> Vec<(String, String)> {
 fn assert_in_no_view(proof: &Proof, id: &str, secret: &str) {
     for (view, seen) in views(proof, id) {
         assert!(!seen.contains(secret), "{view}: {seen}");
-        assert!(!seen.trim().is_empty() || view == "asks", "{view} shows nothing");
+        let may_be_empty = view == "asks" || view.contains("--grep");
+        assert!(
+            may_be_empty || !seen.trim().is_empty(),
+            "{view} shows nothing"
+        );
     }
 }
 
@@ -122,27 +133,48 @@ fn the_key_of_the_model_reaches_no_call_and_stands_in_no_file_and_no_view() {
     for tier in ["edit", "host"] {
         let proof = proof();
         // On the host nothing keeps a call from looking into its caller.
-        let text = if tier == "host" { "env; cat /proc/self/environ" } else { SHOW };
-        proof.model.play(
-            Script::new()
-                .call("shell", shell(text))
-                .call("background_run", json!({"command": text, "label": "env"}))
-                .text("I wait for it.")
-                .call("background_output", json!({"id": "env"}))
-                .call("read_file", json!({"path": ".env"}))
-                .call("shell", shell("false --key $OPENAI_API_KEY"))
-                .text("I looked."),
-        );
-        let words = ["do", "--json", "--sandbox", tier, "--until", "env; true", "Show the key."];
+        let text = if tier == "host" {
+            "env; cat /proc/self/environ"
+        } else {
+            SHOW
+        };
+        proof.model.answer_all(move |asked| {
+            let is_told = asked.body.to_string().contains("has ended");
+            match asked.results.len() {
+                0 => Turn::call("shell", shell(text))
+                    .and_call("shell", shell("false --key $OPENAI_API_KEY"))
+                    .and_call("background_run", json!({"command": text, "label": "env"})),
+                3 if !is_told => Turn::text("I wait for it."),
+                3 => Turn::call("background_output", json!({"id": "env"})),
+                _ => Turn::text("I looked."),
+            }
+        });
+        let words = [
+            "do",
+            "--json",
+            "--sandbox",
+            tier,
+            "--until",
+            "env; true",
+            "Show the key.",
+        ];
         let output = capture(with_secrets(proof.outlast(&words)));
         let told_at_end = document(&output);
         assert_eq!(told_at_end["status"], "success", "{output:#?}");
         proof.model.assert_played();
         // It was used, and only where it belongs.
         let asked = proof.model.asked();
-        assert!(asked.iter().all(|asked| asked.headers["authorization"] == format!("Bearer {KEY}")));
+        assert!(
+            asked
+                .iter()
+                .all(|asked| asked.headers["authorization"] == format!("Bearer {KEY}"))
+        );
         assert!(!told(&proof.model).contains(KEY));
-        assert!(told(&proof.model).contains("PATH="), "the calls saw an environment");
+        let seen = proof.answers();
+        assert!(
+            seen[0].contains("PATH=") && seen[3].contains("PATH="),
+            "{seen:#?}"
+        );
         assert!(!format!("{output:?}").contains(KEY), "{output:#?}");
         let runs = proof.ground.json(&["ps", "-a", "--json"]);
         let runs = runs["runs"].as_array().expect("a list");
@@ -153,7 +185,11 @@ fn the_key_of_the_model_reaches_no_call_and_stands_in_no_file_and_no_view() {
                 assert_in_no_view(&proof, id, KEY);
             }
         }
-        assert_eq!(holders(&proof.ground.home.store(), KEY), Vec::<String>::new(), "{tier}");
+        assert_eq!(
+            holders(&proof.ground.home.store(), KEY),
+            Vec::<String>::new(),
+            "{tier}"
+        );
     }
 }
 
@@ -164,13 +200,25 @@ fn a_secret_that_calls_print_is_masked_for_model_events_document_and_every_view(
         Script::new()
             .turn(
                 Turn::text("I look.")
-                    .and_call("shell", shell("cat .env; printf 'tok-9f8e7d6c'; sleep 0.2; echo 5b4a39281706"))
+                    .and_call(
+                        "shell",
+                        shell("cat .env; printf 'tok-9f8e7d6c'; sleep 0.2; echo 5b4a39281706"),
+                    )
                     .and_call("read_file", json!({"path": ".env"}))
                     .and_call("grep_files", json!({"pattern": "TOKEN", "path": ".env"}))
-                    .and_call("shell", shell(&format!("echo {TOKEN} > copy; cat copy; exit 3"))),
+                    .and_call(
+                        "shell",
+                        shell(&format!("echo {TOKEN} > copy; cat copy; exit 3")),
+                    ),
             )
-            .call("write_file", json!({"path": "new", "content": format!("is {TOKEN}\n")}))
-            .call("todo_write", json!({"items": [{"text": format!("use {TOKEN}"), "state": "open"}]}))
+            .call(
+                "write_file",
+                json!({"path": "new", "content": format!("is {TOKEN}\n")}),
+            )
+            .call(
+                "todo_write",
+                json!({"items": [{"text": format!("use {TOKEN}"), "state": "open"}]}),
+            )
             .text(&format!("The token is {TOKEN}.")),
     );
     let task = format!("Use {TOKEN}.");
@@ -187,7 +235,19 @@ fn a_secret_that_calls_print_is_masked_for_model_events_document_and_every_view(
     assert_eq!(proof.read("copy"), format!("{TOKEN}\n"));
     let mut holders = holders(&proof.ground.home.store(), TOKEN);
     holders.retain(|name| !name.ends_with(".log"));
-    assert_eq!(holders, Vec::<String>::new(), "only logs are kept as they came");
+    assert_eq!(holders, ["journal.jsonl"], "logs are kept as they came");
+    // In the journal are the model's own words, which it has to be told again as they were.
+    let journal = fs::read_to_string(proof.run_dir_of(&id).join("journal.jsonl"));
+    for line in journal
+        .expect("it is ours")
+        .lines()
+        .filter(|line| line.contains(TOKEN))
+    {
+        let line: Value = serde_json::from_str(line).expect("a line");
+        let kind = line["type"].as_str().unwrap_or_default();
+        let own = ["model.turn", "call.request", "todo.set", "text", "final"];
+        assert!(own.contains(&kind), "{line:#}");
+    }
 }
 
 /// A vendor may repeat the key in what it answers; it is cut out there too.
@@ -204,5 +264,8 @@ fn a_vendor_that_repeats_the_key_in_its_error_does_not_bring_it_into_the_documen
     assert!(!format!("{output:?}").contains(KEY), "{output:#?}");
     let id = end["run_id"].as_str().expect("an id").to_owned();
     assert_in_no_view(&proof, &id, KEY);
-    assert_eq!(holders(&proof.ground.home.store(), KEY), Vec::<String>::new());
+    assert_eq!(
+        holders(&proof.ground.home.store(), KEY),
+        Vec::<String>::new()
+    );
 }

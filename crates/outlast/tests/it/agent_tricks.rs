@@ -82,7 +82,9 @@ fn names(proof: &Proof) -> Vec<String> {
 /// Returns one turn with a call of `tool` for each of the arguments.
 fn all_at_once(tool: &str, arguments: impl IntoIterator<Item = Value>) -> Turn {
     let calls = arguments.into_iter();
-    calls.fold(Turn::default(), |turn, arguments| turn.and_call(tool, arguments))
+    calls.fold(Turn::default(), |turn, arguments| {
+        turn.and_call(tool, arguments)
+    })
 }
 
 fn files(folder: &Path) -> Vec<String> {
@@ -110,8 +112,12 @@ fn assert_refused(answer: &str, what: &str) {
 #[test]
 fn no_file_outside_is_read_by_any_name() {
     for (who, posture) in Who::all().into_iter().flat_map(|who| {
-        [&["--sandbox", "edit"][..], &["--sandbox", "read"], &["--local"]]
-            .map(move |posture| (who, posture))
+        [
+            &["--sandbox", "edit"][..],
+            &["--sandbox", "read"],
+            &["--local"],
+        ]
+        .map(move |posture| (who, posture))
     }) {
         let proof = ground(who);
         let mut names = names(&proof);
@@ -144,13 +150,24 @@ fn no_file_outside_is_read_by_any_name() {
         for (answer, name) in answers.iter().zip(names.iter().chain(&names)) {
             assert_refused(answer, &format!("{who:?} {posture:?} {name}"));
         }
-        let folders = ["..", "link-dir", "dir/link-up", "link-root", "link-cwd", "/", "~"];
+        let folders = [
+            "..",
+            "link-dir",
+            "dir/link-up",
+            "link-root",
+            "link-cwd",
+            "/",
+            "~",
+        ];
         let folders = folders.map(str::to_owned);
         let script = Script::new()
             .turn(all_at_once("list_dir", folders.iter().map(path)))
             .turn(all_at_once("find_files", folders.iter().map(found)))
             .call("grep_files", json!({"pattern": BAIT, "with_ignored": true}))
-            .call("find_files", json!({"pattern": "target", "with_ignored": true}))
+            .call(
+                "find_files",
+                json!({"pattern": "target", "with_ignored": true}),
+            )
             .text("I looked.");
         proof.done(posture, script);
         let answers = proof.answers();
@@ -173,9 +190,20 @@ fn no_file_outside_is_written_by_any_name() {
         let proof = ground(who);
         // What no shell is there to read is a name in the workspace.
         let mut names = names(&proof);
-        names.retain(|name| !name.starts_with(['~', '$', 'f']));
-        let mut new: Vec<String> = names.iter().map(|name| name.replace("target", "new")).collect();
-        new.extend(["link-new", "/etc/outlast-probe-agent", "link-root/etc/outlast-probe-agent"].map(str::to_owned));
+        // Nor does `..` go by where a link leads: it takes away the name before it.
+        names.retain(|name| !name.starts_with(['~', '$', 'f']) && !name.contains("link-dir/.."));
+        let mut new: Vec<String> = names
+            .iter()
+            .map(|name| name.replace("target", "new"))
+            .collect();
+        new.extend(
+            [
+                "link-new",
+                "/etc/outlast-probe-agent",
+                "link-root/etc/outlast-probe-agent",
+            ]
+            .map(str::to_owned),
+        );
         let written: Vec<&String> = names.iter().chain(&new).collect();
         let write = |name: &&String| json!({"path": name, "content": "x"});
         let edit = |name: &String| json!({"path": name, "old": BAIT, "new": "x"});
@@ -202,12 +230,19 @@ fn no_file_outside_is_written_by_any_name() {
 fn a_directory_that_becomes_a_link_leads_no_write_out() {
     for who in Who::all() {
         let proof = ground(who);
-        let swap = |step: &str| shell(&format!("mv dir dir-{step} && ln -s ../out dir && ls -ld dir"));
+        let swap = |step: &str| {
+            shell(&format!(
+                "mv dir dir-{step} && ln -s ../out dir && ls -ld dir"
+            ))
+        };
         let script = Script::new()
             .call("read_file", json!({"path": "dir/target"}))
             .call("shell", swap("1"))
             .call("write_file", json!({"path": "dir/target", "content": "x"}))
-            .call("edit_file", json!({"path": "dir/target", "old": "inside", "new": "x"}))
+            .call(
+                "edit_file",
+                json!({"path": "dir/target", "old": "inside", "new": "x"}),
+            )
             .call("read_file", json!({"path": "dir/target"}))
             .call("write_file", json!({"path": "dir/new", "content": "x"}))
             .text("I tried.");
@@ -240,17 +275,36 @@ fn a_directory_that_keeps_turning_into_a_link_leads_nothing_out() {
         proof.ground.file("swap.py", swapper);
         let started = proof.run(&["run", "--", "/usr/bin/python3", "swap.py"]);
         let swapping = started.stdout.trim().to_owned();
-        eventually("it begins", SOON, || proof.ground.work().join("swaps").exists());
-        let tried = |number: usize| match number % 4 {
-            0 => ("write_file", json!({"path": format!("turns/new-{number}"), "content": "x"})),
-            1 => ("read_file", json!({"path": "turns/target", "offset": 1 + number})),
-            2 => ("write_file", json!({"path": "turns/target", "content": number.to_string()})),
-            _ => ("grep_files", json!({"path": "turns", "pattern": format!("bait|{number}")})),
-        };
-        let turn = (0..TRIES).map(tried).fold(Turn::default(), |turn, (tool, arguments)| {
-            turn.and_call(tool, arguments)
+        eventually("it begins", SOON, || {
+            proof.ground.work().join("swaps").exists()
         });
-        proof.done(&["--sandbox", tier], Script::new().turn(turn).text("I tried."));
+        let tried = |number: usize| match number % 4 {
+            0 => (
+                "write_file",
+                json!({"path": format!("turns/new-{number}"), "content": "x"}),
+            ),
+            1 => (
+                "read_file",
+                json!({"path": "turns/target", "offset": 1 + number}),
+            ),
+            2 => (
+                "write_file",
+                json!({"path": "turns/target", "content": number.to_string()}),
+            ),
+            _ => (
+                "grep_files",
+                json!({"path": "turns", "pattern": format!("bait|{number}")}),
+            ),
+        };
+        let turn = (0..TRIES)
+            .map(tried)
+            .fold(Turn::default(), |turn, (tool, arguments)| {
+                turn.and_call(tool, arguments)
+            });
+        proof.done(
+            &["--sandbox", tier],
+            Script::new().turn(turn).text("I tried."),
+        );
         write(&proof.ground.work().join("stop"), "");
         let code = proof.run(&["wait", "--for", "30s", &swapping]).code;
         assert!(matches!(code, Some(0 | 1)), "{code:?}");
@@ -283,13 +337,22 @@ fn names_that_other_programs_obey_are_held_and_new_ones_reported() {
         let read = |name: &str| json!({"path": name});
         let write = |name: &str| json!({"path": name, "content": "x\n"});
         let edit = |name: &str| json!({"path": name, "old": "as it was", "new": "y"});
-        let beside = [".git/hooks/new", ".claude/new", ".husky/new", ".vscode/new", "nested/.git/hooks/new"];
+        let beside = [
+            ".git/hooks/new",
+            ".claude/new",
+            ".husky/new",
+            ".vscode/new",
+            "nested/.git/hooks/new",
+        ];
         let script = Script::new()
             .turn(all_at_once("read_file", HELD.map(read)))
             .turn(all_at_once("write_file", HELD.map(write)))
             .turn(all_at_once("edit_file", HELD.map(edit)))
             .turn(all_at_once("write_file", beside.map(write)))
-            .call("shell", shell("mv .claude other; rm -rf .git nested .mcp.json; ln -sfn /tmp .envrc; ls -a"))
+            .call(
+                "shell",
+                shell("mv .claude other; rm -rf .git nested .mcp.json; ln -sfn /tmp .envrc; ls -a"),
+            )
             .call("write_file", write(".codex/config.toml"))
             .text("I tried.");
         let document = proof.done(&["--sandbox", "edit"], script);
@@ -319,18 +382,30 @@ fn the_store_is_shown_by_no_tool_also_where_it_lies_in_the_workspace() {
         symlink("store", home.join("by-link")).expect("the home can be filled");
         let cwd = home.to_str().expect("text");
         for posture in ["--local", "--sandbox=host"] {
-            let names = ["store/format.json", "store/key", "by-link/key", "store", "./work/../store/births"];
+            let names = [
+                "store/format.json",
+                "store/key",
+                "by-link/key",
+                "store",
+                "./work/../store/births",
+            ];
             let mut turn = all_at_once("read_file", names.map(|name| json!({"path": name})));
             turn = turn
                 .and_call("list_dir", json!({"path": "store"}))
                 .and_call("list_dir", json!({"path": "store/runs"}))
-                .and_call("grep_files", json!({"pattern": ".", "path": "store", "with_ignored": true}));
+                .and_call(
+                    "grep_files",
+                    json!({"pattern": ".", "path": "store", "with_ignored": true}),
+                );
             if posture != "--local" {
                 turn = turn
                     .and_call("write_file", json!({"path": "store/new", "content": "x"}))
                     .and_call("write_file", json!({"path": "by-link/new", "content": "x"}));
             }
-            let script = Script::new().turn(turn).call("find_files", json!({"pattern": "**/*.jsonl", "with_ignored": true}));
+            let script = Script::new().turn(turn).call(
+                "find_files",
+                json!({"pattern": "**/*.jsonl", "with_ignored": true}),
+            );
             proof.done(&[posture, "--cwd", cwd], script.text("I looked."));
             let answers = proof.answers();
             let (last, before) = answers.split_last().expect("answers");
