@@ -101,24 +101,17 @@ impl Channel {
     pub(crate) async fn news(&mut self) -> Result<News, ChannelError> {
         let line = self.line().await?;
         let heard = Heard::from_bytes(&line).map_err(ChannelError::NotUnderstood)?;
-        match heard {
-            Heard::Wrote { n } => match self.open.pop_front() {
+        if let Heard::Wrote { n } = heard {
+            return match self.open.pop_front() {
                 Some((number, work)) if number == n => Ok(News::Stands(work)),
                 Some(_) | None => Err(ChannelError::OutOfOrder { n }),
-            },
-            Heard::NotWritten { n, why } => {
-                self.open.retain(|(number, _)| *number != n);
-                Err(ChannelError::NotWritten { n, why })
-            }
-            heard @ (Heard::Welcome { .. }
-            | Heard::CallEnded(_)
-            | Heard::CallUnknown { .. }
-            | Heard::Cancel { .. }
-            | Heard::Answered(_)
-            | Heard::Input(_)) => Ok(News::Heard(heard)),
-            // A later supervisor's word: it must not rely on this worker's knowing it.
-            other => Ok(News::Heard(other)),
+            };
         }
+        if let Heard::NotWritten { n, why } = heard {
+            self.open.retain(|(number, _)| *number != n);
+            return Err(ChannelError::NotWritten { n, why });
+        }
+        Ok(News::Heard(heard))
     }
 
     async fn say(&mut self, said: &Said) -> Result<(), ChannelError> {

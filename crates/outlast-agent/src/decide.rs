@@ -27,8 +27,9 @@ pub(crate) struct Situation {
     pub(crate) is_stalled: bool,
     /// A tool was denied, and then denied once more.
     pub(crate) is_blocked: bool,
-    /// Runs that this one started, with a time limit, and that go on.
-    pub(crate) open_runs: usize,
+    /// Whether a run that this one started goes on, and has a time limit, or has ended without
+    /// that the model was told.
+    pub(crate) has_open_runs: bool,
     /// What is used of each budget.
     pub(crate) turns: Budget,
     /// The same.
@@ -147,6 +148,13 @@ pub(crate) enum Ending {
     GoalChecks,
     /// The goal's check failed in the same way again and again.
     GoalSame,
+    /// Something is wrong.
+    Fault(Fault),
+}
+
+/// What is wrong when a run ends with an error of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fault {
     /// Calls could not be read, several in a row.
     Malformed,
     /// The answer does not keep the schema, after all repairs.
@@ -180,7 +188,7 @@ pub(crate) fn next(now: &Situation) -> Step {
         return Step::Finish(Ending::Cancelled);
     }
     if now.malformed_in_row >= limits::MALFORMED_CALLS_MAX {
-        return Step::Finish(Ending::Malformed);
+        return Step::Finish(Ending::Fault(Fault::Malformed));
     }
     if now.is_blocked {
         return Step::Finish(Ending::Blocked);
@@ -199,7 +207,7 @@ pub(crate) fn next(now: &Situation) -> Step {
 /// Returns what follows a message without calls; `None` when the model has to go on.
 fn after_message(now: &Situation, said: Said) -> Option<Step> {
     if said == Said::Refused {
-        return Some(Step::Finish(Ending::Refused));
+        return Some(Step::Finish(Ending::Fault(Fault::Refused)));
     }
     // The goal's verdict comes with something to tell; its bounds stand before that.
     if let Some(goal) = now.goal.filter(|goal| goal.is_checked) {
@@ -217,12 +225,14 @@ fn after_message(now: &Situation, said: Said) -> Option<Step> {
         return None;
     }
     match said {
-        Said::Refused => Some(Step::Finish(Ending::Refused)),
-        Said::Cut if now.cuts >= limits::ANSWER_CUTS_MAX => Some(Step::Finish(Ending::AnswerCut)),
+        Said::Refused => Some(Step::Finish(Ending::Fault(Fault::Refused))),
+        Said::Cut if now.cuts >= limits::ANSWER_CUTS_MAX => {
+            Some(Step::Finish(Ending::Fault(Fault::AnswerCut)))
+        }
         Said::Cut => Some(Step::TellCut),
-        Said::Good | Said::AgainstSchema if now.open_runs > 0 => Some(Step::WaitForRuns),
+        Said::Good | Said::AgainstSchema if now.has_open_runs => Some(Step::WaitForRuns),
         Said::AgainstSchema if now.repairs >= limits::ANSWER_REPAIRS_MAX => {
-            Some(Step::Finish(Ending::AnswerInvalid))
+            Some(Step::Finish(Ending::Fault(Fault::AnswerInvalid)))
         }
         Said::AgainstSchema => Some(Step::Repair),
         Said::Good => Some(match now.goal {
@@ -246,7 +256,7 @@ fn before_sample(now: &Situation) -> Step {
         return Step::Open;
     }
     match (now.is_near_window, now.cannot_shrink) {
-        (true, true) => Step::Finish(Ending::WindowFull),
+        (true, true) => Step::Finish(Ending::Fault(Fault::WindowFull)),
         (true, false) => Step::Compact,
         (false, _) => Step::Sample,
     }

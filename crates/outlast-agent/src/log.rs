@@ -21,6 +21,10 @@ impl<'a> Log<'a> {
     }
 
     /// Writes what a fact says to people, if it says anything.
+    #[expect(
+        clippy::match_same_arms,
+        reason = "what is known is listed; what only a later version knows is apart"
+    )]
     pub(crate) fn fact(&mut self, work: &Work) {
         match work {
             Work::Text(text) => self.line(text.trim_end()),

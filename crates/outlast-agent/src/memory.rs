@@ -137,6 +137,10 @@ impl Memory {
     }
 
     /// Takes a line of a journal.
+    #[expect(
+        clippy::match_same_arms,
+        reason = "what is known is listed; what only a later version knows is apart"
+    )]
     pub(crate) fn read(&mut self, line: &Line) {
         if let Some(work) = Work::read(&line.kind, line.message.as_deref(), &line.data) {
             self.take(&work);
@@ -168,6 +172,10 @@ impl Memory {
     }
 
     /// Takes a fact of a worker.
+    #[expect(
+        clippy::match_same_arms,
+        reason = "what is known is listed; what only a later version knows is apart"
+    )]
     pub(crate) fn take(&mut self, work: &Work) {
         match work {
             Work::TurnBegin(_) => self.begin_turn(),
@@ -226,7 +234,7 @@ impl Memory {
                 self.repeats.begin_anew();
             }
         }
-        self.pending.push(input.text.clone());
+        self.tell_with_next_turn(input.text.clone());
     }
 
     /// Takes the end of a call.
@@ -271,11 +279,15 @@ impl Memory {
         self.calls.iter().position(|call| !call.is_done())
     }
 
+    fn tell_with_next_turn(&mut self, text: String) {
+        self.counts.size.grow(text.len());
+        self.pending.push(text);
+    }
+
     fn begin_turn(&mut self) {
         self.flush_calls(true);
         if !self.pending.is_empty() {
             let text = std::mem::take(&mut self.pending).join("\n\n");
-            self.counts.size.grow(text.len());
             self.messages.push(Message::User { text });
         }
     }
@@ -371,7 +383,7 @@ impl Memory {
         };
         self.goal.newest = Some(this);
         if !goal.passed {
-            self.pending.push(goal.shown.clone());
+            self.tell_with_next_turn(goal.shown.clone());
         }
     }
 
@@ -385,6 +397,9 @@ impl Memory {
         if let Ok(messages) = serde_json::from_value(compacted.messages.clone()) {
             self.messages = messages;
             self.counts.take_compacted(compacted, &self.messages);
+            for text in &self.pending {
+                self.counts.size.grow(text.len());
+            }
         }
     }
 

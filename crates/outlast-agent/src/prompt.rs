@@ -35,17 +35,19 @@ pub(crate) fn system(spec: &Spec, agent: &AgentSpec) -> String {
     text.push_str(RULES);
     if let Some(check) = &agent.request.until {
         let fence = fence(check);
-        text.push_str(&format!(
+        let part = format!(
             "\n\nThe goal: the task is done only when this command exits with 0:\n{fence}\n{check}\n\
              {fence}\nIt is run for you after each message without a call, at most {} times. What \
              you say of it does not count. Do not weaken what it checks.",
             limits::GOAL_CHECKS_MAX
-        ));
+        );
+        text.push_str(&part);
     }
     if let Some(schema) = &agent.request.schema {
-        text.push_str(&format!(
+        let part = format!(
             "\n\nThe result has to be one JSON value and nothing else, that keeps this schema:\n{schema}"
-        ));
+        );
+        text.push_str(&part);
     }
     text
 }
@@ -114,9 +116,10 @@ pub(crate) fn opening(task: &str, notes: Option<&str>) -> String {
     let mut text = format!("The task, between the lines:\n{line}\n{task}\n{line}");
     if let Some(notes) = notes {
         let line = fence(notes);
-        text.push_str(&format!(
+        let part = format!(
             "\n\nNotes of earlier runs in this project, which may be out of date:\n{line}\n{notes}\n{line}"
-        ));
+        );
+        text.push_str(&part);
     }
     text
 }

@@ -4,6 +4,7 @@
 //! may die at any point, and the next one goes on from there.
 
 mod answer;
+mod asks;
 mod calls;
 mod ends;
 mod own_runs;
@@ -106,7 +107,7 @@ impl Worker<'_> {
             malformed_in_row: counts.malformed_in_row,
             is_stalled: self.memory.repeats.is_over(),
             is_blocked: self.memory.is_denied_twice(),
-            open_runs: 0,
+            has_open_runs: false,
             turns: budget(counts.turns, Some(self.agent.turns_max)),
             tokens: budget(counts.tokens, request.tokens_max),
             cost_micros: budget(counts.cost_micros, request.cost_micros_max),
@@ -118,9 +119,7 @@ impl Worker<'_> {
         };
         // To look at the store costs a few milliseconds; only a message without calls asks for it.
         if now.message.is_some() && !now.has_pending && !now.is_ended {
-            let open = self.own_runs.open().len();
-            // One that ended before the model could hear of it is as good as open.
-            now.open_runs = open + self.own_runs.untold(&self.memory.told_runs);
+            now.has_open_runs = self.own_runs.is_news_to_come();
         }
         now
     }
@@ -206,6 +205,10 @@ impl Worker<'_> {
         Ok(())
     }
 
+    #[expect(
+        clippy::match_same_arms,
+        reason = "what is known is listed; what only a later version knows is apart"
+    )]
     fn take(&mut self, news: News) {
         match news {
             News::Stands(work) => {

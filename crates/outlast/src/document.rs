@@ -323,6 +323,7 @@ impl<'a> Configuration<'a> {
             agent: agent::KEYS
                 .into_iter()
                 .map(|key| (key, config.agent.value(key)))
+                .filter(|(_, value)| !value.is_null())
                 .collect(),
         }
     }

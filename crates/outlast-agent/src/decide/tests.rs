@@ -1,6 +1,7 @@
 use super::*;
 
 /// Every combination of what matters, as small values of each part.
+#[expect(clippy::too_many_lines, reason = "a list of what there is")]
 fn all(mut look: impl FnMut(&Situation)) {
     const FLAGS: [bool; 2] = [false, true];
     let calls = [None, Some(false), Some(true)].map(|begun| {
@@ -56,7 +57,7 @@ fn all(mut look: impl FnMut(&Situation)) {
                         },
                         is_stalled: flag(6),
                         is_blocked: flag(7),
-                        open_runs: usize::from(flag(8)),
+                        has_open_runs: flag(8),
                         turns: budget(flag(9)),
                         tokens: budget(flag(10)),
                         cost_micros: Budget { used: 7, max: None },
@@ -109,7 +110,7 @@ fn in_every_situation_nothing_is_done_that_must_not_be() {
                 must(step == Step::Open || !(now.is_near_window && now.cannot_shrink));
             }
             Step::WaitForRuns => {
-                must(!now.is_cancelling && now.open_runs > 0 && !now.has_pending);
+                must(!now.is_cancelling && now.has_open_runs && !now.has_pending);
             }
             Step::Check => {
                 must(!now.is_cancelling && now.message == Some(Said::Good));
@@ -117,7 +118,7 @@ fn in_every_situation_nothing_is_done_that_must_not_be() {
                     now.goal
                         .is_some_and(|goal| goal.checks < limits::GOAL_CHECKS_MAX),
                 );
-                must(now.open_runs == 0 && !now.has_pending);
+                must(!now.has_open_runs && !now.has_pending);
             }
             Step::Repair => must(now.message == Some(Said::AgainstSchema) && now.repairs < 2),
             Step::TellCut => must(now.message == Some(Said::Cut) && now.cuts < 2),
@@ -140,7 +141,7 @@ fn is_due(now: &Situation, ending: Ending) -> bool {
     match ending {
         Ending::Cancelled => false,
         Ending::Success => match now.goal {
-            None => now.message == Some(Said::Good) && now.open_runs == 0 && !now.has_pending,
+            None => now.message == Some(Said::Good) && !now.has_open_runs && !now.has_pending,
             Some(_) => goal.is_some_and(|goal| goal.has_passed),
         },
         Ending::Turns => now.turns.is_used_up(),
@@ -150,11 +151,13 @@ fn is_due(now: &Situation, ending: Ending) -> bool {
         Ending::Blocked => now.is_blocked,
         Ending::GoalChecks => goal.is_some_and(|goal| goal.checks == 10),
         Ending::GoalSame => goal.is_some_and(|goal| goal.equal_failures == 3),
-        Ending::Malformed => now.malformed_in_row == 3,
-        Ending::AnswerInvalid => now.message == Some(Said::AgainstSchema) && now.repairs == 2,
-        Ending::AnswerCut => now.message == Some(Said::Cut) && now.cuts == 2,
-        Ending::Refused => now.message == Some(Said::Refused),
-        Ending::WindowFull => now.is_near_window && now.cannot_shrink,
+        Ending::Fault(Fault::Malformed) => now.malformed_in_row == 3,
+        Ending::Fault(Fault::AnswerInvalid) => {
+            now.message == Some(Said::AgainstSchema) && now.repairs == 2
+        }
+        Ending::Fault(Fault::AnswerCut) => now.message == Some(Said::Cut) && now.cuts == 2,
+        Ending::Fault(Fault::Refused) => now.message == Some(Said::Refused),
+        Ending::Fault(Fault::WindowFull) => now.is_near_window && now.cannot_shrink,
     }
 }
 
@@ -172,13 +175,13 @@ fn the_task_stands_before_the_first_turn() {
 fn a_run_that_waits_for_its_own_runs_goes_on_when_there_is_news() {
     let waits = Situation {
         message: Some(Said::Good),
-        open_runs: 2,
+        has_open_runs: true,
         ..Situation::default()
     };
     assert_eq!(next(&waits), Step::WaitForRuns);
     let told = Situation {
         has_pending: true,
-        open_runs: 1,
+        has_open_runs: true,
         ..waits
     };
     assert_eq!(next(&told), Step::Sample);

@@ -9,6 +9,10 @@ use std::path::PathBuf;
 const NO_WORD: &str = "There is no word of what came of this call.";
 
 /// A call that the model asked for.
+#[expect(
+    clippy::struct_field_names,
+    reason = "the model's own call is what this one is made of"
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// Turn, dot, number within the turn.

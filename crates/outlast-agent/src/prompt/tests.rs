@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-fn spec(request: serde_json::Value, containment: Option<serde_json::Value>) -> Spec {
+fn spec(request: &serde_json::Value, containment: Option<serde_json::Value>) -> Spec {
     let mut agent = json!({"task": "t", "model": {"provider": "", "name": ""}});
     for (name, value) in request.as_object().expect("members") {
         agent[name] = value.clone();
@@ -17,7 +17,7 @@ fn spec(request: serde_json::Value, containment: Option<serde_json::Value>) -> S
     Spec::from_json(spec.to_string().as_bytes()).expect("a spec")
 }
 
-fn text(request: serde_json::Value, containment: Option<serde_json::Value>) -> String {
+fn text(request: &serde_json::Value, containment: Option<serde_json::Value>) -> String {
     let spec = spec(request, containment);
     system(&spec, spec.agent.as_deref().expect("an agent"))
 }
@@ -25,23 +25,23 @@ fn text(request: serde_json::Value, containment: Option<serde_json::Value>) -> S
 #[test]
 fn the_surroundings_say_what_is_bound() {
     let edit = json!({"tier": "SandboxEdit", "network": "none"});
-    let shown = text(json!({}), Some(edit));
+    let shown = text(&json!({}), Some(edit));
     assert!(
         shown.contains("read and write below this directory"),
         "{shown}"
     );
     assert!(shown.contains("Network: none, for commands."), "{shown}");
-    assert!(text(json!({}), None).contains("on the machine itself"));
-    let local = text(json!({"is_local": true}), None);
+    assert!(text(&json!({}), None).contains("on the machine itself"));
+    let local = text(&json!({"is_local": true}), None);
     assert!(local.contains("you only read"), "{local}");
     assert!(!local.contains("Network"), "{local}");
-    assert!(text(json!({"asks": true}), None).contains("waits until a person"));
+    assert!(text(&json!({"asks": true}), None).contains("waits until a person"));
 }
 
 #[test]
 fn the_goal_stands_there_word_for_word() {
     let shown = text(
-        json!({"until": "make -k \"all tests\" && echo '-----'"}),
+        &json!({"until": "make -k \"all tests\" && echo '-----'"}),
         None,
     );
     let whole = "\n------\nmake -k \"all tests\" && echo '-----'\n------\n";
@@ -51,11 +51,11 @@ fn the_goal_stands_there_word_for_word() {
 #[test]
 fn the_prompt_is_the_same_every_time() {
     let once = text(
-        json!({"schema": {"type": "object", "required": ["a"]}}),
+        &json!({"schema": {"type": "object", "required": ["a"]}}),
         None,
     );
     let twice = text(
-        json!({"schema": {"type": "object", "required": ["a"]}}),
+        &json!({"schema": {"type": "object", "required": ["a"]}}),
         None,
     );
     assert_eq!(once, twice);

@@ -47,6 +47,7 @@ fn what_is_no_schema_is_refused_where_it_is_wrong() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn answers_are_held_against_each_keyword() {
     let cases = [
         (

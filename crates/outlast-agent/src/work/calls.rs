@@ -8,15 +8,12 @@ use crate::channel::{ChannelError, News};
 use crate::memory::{Call, by};
 use crate::message::Arguments;
 use crate::tools::{Outcome, OwnCall, Plan};
-use outlast_journal::agent::{
-    Asked, CallClass, CallRequest, CallResult, ToolCalled, ToolEnded, Work,
-};
+use outlast_journal::agent::{CallClass, CallRequest, CallResult, ToolCalled, ToolEnded, Work};
 use outlast_journal::worker::{CallAsk, CallEnded, CallProgram, Heard};
-use outlast_journal::{Tier, Timestamp, limits, text};
-use outlast_lib::clock;
+use outlast_journal::{limits, text};
 use serde_json::Value;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What the model is told of a call whose end nobody knows.
 const UNKNOWN: &str = "error: nobody knows how this call ended: what ran it was killed. It may \
@@ -35,11 +32,11 @@ struct Told {
 }
 
 /// What the hands are to do.
-struct Hands {
-    program: CallProgram,
-    stdin: Option<String>,
-    timeout_ms: u64,
-    is_on_host: bool,
+pub(super) struct Hands {
+    pub(super) program: CallProgram,
+    pub(super) stdin: Option<String>,
+    pub(super) timeout_ms: u64,
+    pub(super) is_on_host: bool,
 }
 
 impl Worker<'_> {
@@ -67,11 +64,15 @@ impl Worker<'_> {
             return self.finish_hands(&call, &arguments, &ended, &dir).await;
         }
         let is_lost = call.is_of_dead_run && call.is_claimed && class != CallClass::Read;
-        let is_half_done = call.is_of_dead_worker
-            && call.is_called
-            && !call.is_claimed
-            && class == CallClass::Once
-            && call.answered.is_none();
+        // What the worker itself was doing when it died. A key that makes a repeat harmless is
+        // that of one run.
+        let was_doing = call.is_called && !call.is_claimed;
+        let is_half_done = was_doing
+            && match class {
+                CallClass::Read => false,
+                CallClass::Idempotent => call.is_of_dead_run,
+                CallClass::Once => call.is_of_dead_worker,
+            };
         if call.is_claimed && !call.is_of_dead_run {
             return self.await_hands(index, &arguments, None).await;
         }
@@ -182,7 +183,7 @@ impl Worker<'_> {
         self.tell([Work::ToolCalled(called)]).await
     }
 
-    async fn run_own(&mut self, index: usize, own: OwnCall) -> Result<(), ChannelError> {
+    pub(super) async fn run_own(&mut self, index: usize, own: OwnCall) -> Result<(), ChannelError> {
         let Some(call) = self.memory.calls.get(index).cloned() else {
             return Ok(());
         };
@@ -232,7 +233,7 @@ impl Worker<'_> {
     }
 
     /// Has the supervisor run a call, or tell of it again, and waits for its end.
-    async fn await_hands(
+    pub(super) async fn await_hands(
         &mut self,
         index: usize,
         arguments: &Value,
@@ -295,88 +296,7 @@ impl Worker<'_> {
         self.tell_result(call, told).await
     }
 
-    /// Asks whether a call above the tier may run, and does what the answer says.
-    async fn ask_for(
-        &mut self,
-        index: usize,
-        arguments: &Value,
-        why: &str,
-        needs: Tier,
-    ) -> Result<(), ChannelError> {
-        let Some(call) = self.memory.calls.get(index).cloned() else {
-            return Ok(());
-        };
-        let tool = call.model_call.name.clone();
-        let asked = if let Some(asked) = call.asked.clone() {
-            asked
-        } else {
-            let ask_ms = self.agent.request.ask_ms.unwrap_or(limits::ASK_MS);
-            let brief = self.tools.brief(&tool, arguments);
-            let asked = Asked {
-                ask: call.id.clone(),
-                tool: tool.clone(),
-                question: format!("may it run `{brief}`? It needs the tier {needs}"),
-                expires: Timestamp(clock::now().unix_ms().saturating_add(ask_ms)),
-            };
-            self.tell([Work::Ask(asked.clone())]).await?;
-            asked
-        };
-        let mut is_expired = false;
-        let answered = loop {
-            let Some(call) = self.memory.calls.get(index) else {
-                return Ok(());
-            };
-            if let Some(answered) = call.answered.clone() {
-                break answered;
-            }
-            if self.is_cancelling {
-                return self.skip(index).await;
-            }
-            let left = asked
-                .expires
-                .unix_ms()
-                .saturating_sub(clock::now().unix_ms());
-            if left == 0 && !is_expired {
-                is_expired = true;
-                self.channel.expire(&asked.ask).await?;
-            }
-            let bound = if is_expired { limits::ASK_MS } else { left };
-            let news = self.channel.news();
-            if let Ok(news) = tokio::time::timeout(Duration::from_millis(bound), news).await {
-                let news = news?;
-                self.take(news);
-            }
-        };
-        if !answered.is_approved {
-            let words = answered.text.filter(|text| !text.trim().is_empty());
-            let words = words.map(|text| format!(" with the words: {text}"));
-            let why = format!(
-                "{why}. It was asked for and denied by {}{}; it stays denied, so take another way",
-                answered.by,
-                words.unwrap_or_default()
-            );
-            return self.refuse(&call, "denied", &why).await;
-        }
-        match self.tools.plan_approved(&tool, arguments) {
-            Plan::Own(own) => self.run_own(index, own).await,
-            Plan::Hands {
-                program,
-                stdin,
-                timeout_ms,
-            } => {
-                let hands = Hands {
-                    program,
-                    stdin,
-                    timeout_ms,
-                    is_on_host: true,
-                };
-                self.await_hands(index, arguments, Some(hands)).await
-            }
-            Plan::Refused { code, why, .. } => self.refuse(&call, code, &why).await,
-        }
-    }
-
-    async fn refuse(
+    pub(super) async fn refuse(
         &mut self,
         call: &Call,
         code: &'static str,
@@ -414,7 +334,8 @@ impl Worker<'_> {
     async fn tell_result(&mut self, call: &Call, told: Told) -> Result<(), ChannelError> {
         let tool = call.model_call.name.clone();
         let outcome = told.outcome;
-        self.own_runs.has_any |= outcome.started_run.is_some();
+        // Also one that was given up may have started something.
+        self.own_runs.has_any |= tool.starts_with("background_");
         // The request stands since the call was taken up.
         let request = self
             .memory

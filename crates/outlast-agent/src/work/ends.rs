@@ -2,7 +2,7 @@
 
 use super::{Worker, answer};
 use crate::channel::ChannelError;
-use crate::decide::Ending;
+use crate::decide::{Ending, Fault};
 use crate::memory::Newest;
 use crate::models::ModelError;
 use crate::{chain, claims, goal};
@@ -76,6 +76,9 @@ impl Worker<'_> {
 
     /// Tells how the work ended.
     pub(super) async fn finish(&mut self, ending: Ending) -> Result<(), ChannelError> {
+        if ending == Ending::Cancelled {
+            self.cancel_runs().await;
+        }
         let counts = &self.memory.counts;
         let turns = counts.turns;
         let end = match ending {
@@ -112,23 +115,19 @@ impl Worker<'_> {
                     format!("stopped: the check failed with the same output {times} times");
                 self.end("goal_pending", "limit:goal_repeats", summary)
             }
-            Ending::Malformed
-            | Ending::AnswerInvalid
-            | Ending::AnswerCut
-            | Ending::Refused
-            | Ending::WindowFull => return self.finish_with_error(ending).await,
+            Ending::Fault(fault) => return self.finish_with_fault(fault).await,
         };
         self.tell([Work::Final(Box::new(end))]).await
     }
 
-    async fn finish_with_error(&mut self, ending: Ending) -> Result<(), ChannelError> {
-        let (code, message, suggestion) = match ending {
-            Ending::Malformed => (
+    async fn finish_with_fault(&mut self, fault: Fault) -> Result<(), ChannelError> {
+        let (code, message, suggestion) = match fault {
+            Fault::Malformed => (
                 "malformed_calls",
                 "the model wrote several calls in a row that cannot be read".to_owned(),
                 "choose a model that is made for tools",
             ),
-            Ending::AnswerInvalid => (
+            Fault::AnswerInvalid => (
                 "answer_invalid",
                 format!(
                     "the answer does not keep the schema: {}",
@@ -136,17 +135,17 @@ impl Worker<'_> {
                 ),
                 "resume the run, or ask for a simpler form",
             ),
-            Ending::AnswerCut => (
+            Fault::AnswerCut => (
                 "answer_cut",
                 "the model's message was cut by its length, again and again".to_owned(),
                 "ask for less at once, or choose a model that writes more",
             ),
-            Ending::Refused => (
-                "model_refused",
+            Fault::Refused => (
+                "model_declined",
                 "the model refused to go on".to_owned(),
                 "word the task in another way, or choose another model",
             ),
-            _ => (
+            Fault::WindowFull => (
                 "window_full",
                 "what the model has to read does not fit into its window".to_owned(),
                 "give a shorter task, or choose a model that holds more",

@@ -81,7 +81,7 @@ impl Worker<'_> {
         } else {
             self.memory.messages.clone()
         };
-        let replaced = self.memory.messages.len().min(from);
+        let replaced = if has_old { from } else { 0 };
         let usage = summary.as_deref().map(|said| said.usage);
         let compacted = Compacted {
             messages: serde_json::to_value(&messages).expect("messages have only string keys"),

@@ -291,17 +291,17 @@ fn verdict(end: &End, last: Option<&Final>, workers: u32) -> Verdict {
                 failed(&failure.code, &failure.message, &COULD_NOT_START)
             }
             Some(failure) => failed(RUN_TASK_DIED, &failure.message, &RUN_TASK_DIED_SAYS),
-            None => match end.ended_by.strip_prefix("limit:") {
-                Some(limit) => failed(&format!("{limit}_limit"), &end.summary, &LIMIT),
-                None => {
-                    let workers = workers.max(1);
-                    let message = format!(
-                        "the worker ended without a result ({workers} of them): {}",
-                        end.summary
-                    );
-                    failed(RUN_TASK_DIED, &message, &RUN_TASK_DIED_SAYS)
-                }
-            },
+            None if let Some(limit) = end.ended_by.strip_prefix("limit:") => {
+                failed(&format!("{limit}_limit"), &end.summary, &LIMIT)
+            }
+            None => {
+                let workers = workers.max(1);
+                let message = format!(
+                    "the worker ended without a result ({workers} of them): {}",
+                    end.summary
+                );
+                failed(RUN_TASK_DIED, &message, &RUN_TASK_DIED_SAYS)
+            }
         },
     }
 }

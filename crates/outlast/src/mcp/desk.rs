@@ -23,8 +23,8 @@ use std::{
 };
 
 /// First line of the instructions.
-const PURPOSE: &str = "Outlast runs shell commands that outlive your turn, this host and this \
-                       server. Lost an id? `background_list`.";
+const PURPOSE: &str = "Outlast runs shell commands and agents that outlive your turn, this \
+                       host and this server. Lost an id? `background_list`.";
 
 /// Characters of a label in an instruction or a notice: enough to know it again.
 const LABEL_CHARS: usize = 60;

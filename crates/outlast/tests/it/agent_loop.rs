@@ -336,3 +336,86 @@ fn the_key_of_the_model_stands_nowhere() {
         }
     }
 }
+
+/// Case AL-03: the command takes 2 s in place of 5.
+#[test]
+fn a_turn_that_ends_with_its_command_running_goes_on_once_when_that_has_ended() {
+    let agents = Agents::new();
+    agents.model.play(
+        Script::new()
+            .turn(Turn::call(
+                "background_run",
+                json!({"command": "sleep 2; echo built", "label": "the build"}),
+            ))
+            .text("The build runs; I wait.")
+            .turn_from(|asked| {
+                let told = asked.body.to_string();
+                assert_eq!(told.matches("that you started has ended").count(), 1, "{told}");
+                Turn::text("The build is done.")
+            }),
+    );
+    let document = agents.document(&["--sandbox", "host"], "Run the build and tell me.");
+    assert_eq!(document["status"], "success", "{document:#}");
+    assert_eq!(document["summary"], "The build is done.");
+    // No request was made while it ran.
+    agents.model.assert_played();
+    let runs = agents.ground.runs();
+    let child = runs.iter().find(|run| run["label"] == "the build");
+    let child = child.expect("the child has a record");
+    assert_eq!(child["status"], "completed", "{child:#}");
+    let id = runs.iter().find(|run| run["kind"] == "agent");
+    let id = id.and_then(|run| run["id"].as_str()).expect("an agent run");
+    assert_eq!(child["parent"], id, "{child:#}");
+    let woken = agents.journal(id).into_iter().find(|line| {
+        line["data"]["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("has ended"))
+    });
+    let woken = woken.expect("the notice stands in the journal");
+    let late = crate::case_ground::span_ms(&child["ended"], &woken["ts"]);
+    assert!((0..2_000 + 8_000).contains(&late), "{late} ms");
+}
+
+/// As often as a run replaces its worker, at places that a seed chooses.
+#[test]
+fn a_worker_that_is_killed_again_and_again_repeats_and_loses_no_call() {
+    const CALLS: usize = 24;
+    for seed in [1_u64, 2, 3] {
+        let agents = Agents::new();
+        agents.model.answer_all(|asked| match asked.results.len() {
+            done if done < CALLS => {
+                Turn::call("shell", shell(&format!("echo {} >> effects", done + 1)))
+            }
+            _ => Turn::text("All are done."),
+        });
+        let mut state = seed;
+        let mut places: Vec<usize> = (0..5)
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                usize::try_from(state >> 33).unwrap_or(0) % CALLS
+            })
+            .collect();
+        places.sort_unstable();
+        let id = agents.start(&["--sandbox", "host"], "Count.");
+        for (place, number) in places.iter().zip(1..) {
+            let what = format!("seed {seed}: {place} calls");
+            eventually(&what, SOON, || agents.effects("effects").len() >= *place);
+            let workers = || agents.facts(&id, "worker.started").len();
+            let what = format!("seed {seed}: worker {number}");
+            eventually(&what, SOON, || workers() >= number);
+            kill(agents.worker(&id));
+            let what = format!("seed {seed}: a worker after {number}");
+            eventually(&what, SOON, || workers() > number);
+        }
+        let record = agents.ground.ended(&id);
+        assert_eq!(record["status"], "completed", "seed {seed}: {record:#}");
+        let expected: Vec<String> = (1..=CALLS).map(|number| number.to_string()).collect();
+        assert_eq!(agents.effects("effects"), expected, "seed {seed}");
+        let unknown = agents.facts(&id, "call.result");
+        let unknown = unknown.iter().filter(|result| result["is_unknown"] == true);
+        assert_eq!(unknown.count(), 0, "seed {seed}");
+        agents.model.assert_histories();
+    }
+}

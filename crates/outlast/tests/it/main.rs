@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod agent_bad_input;
+mod agent_children;
 mod agent_escape;
 mod agent_ground;
 mod agent_kill;
@@ -13,6 +14,7 @@ mod agent_secret;
 mod agent_stage;
 mod agent_surface;
 mod agent_surface_cli;
+mod agent_surface_more;
 mod agent_tools;
 mod agent_tricks;
 mod case_bad_input;

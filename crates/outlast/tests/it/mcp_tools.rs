@@ -3,13 +3,16 @@
 use crate::{case_ground::Ground, mcp_client::Client};
 use serde_json::{Value, json};
 
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 9] = [
     "background_run",
     "background_list",
     "background_output",
     "background_wait",
     "background_send",
     "background_cancel",
+    "assistant_start",
+    "assistant_poll",
+    "assistant_cancel",
 ];
 
 fn keys(object: &Value) -> Vec<&str> {
@@ -26,7 +29,7 @@ fn each_version_of_the_protocol_is_answered_in_itself() {
         assert_eq!(opened["protocolVersion"], version);
         assert_eq!(opened["serverInfo"]["name"], "outlast");
         let list = client.request("tools/list", json!({}));
-        assert_eq!(list["result"]["tools"].as_array().map(Vec::len), Some(6));
+        assert_eq!(list["result"]["tools"].as_array().map(Vec::len), Some(9));
     }
 }
 
@@ -96,6 +99,9 @@ fn the_list_of_tools_is_small_and_says_what_each_does_to_the_world() {
     assert_eq!(hints("background_wait"), [true, false, true, false]);
     assert_eq!(hints("background_send"), [false, true, false, true]);
     assert_eq!(hints("background_cancel"), [false, true, true, false]);
+    assert_eq!(hints("assistant_start"), [false, true, false, true]);
+    assert_eq!(hints("assistant_poll"), [true, false, true, false]);
+    assert_eq!(hints("assistant_cancel"), [false, false, true, false]);
     for tool in tools {
         assert_eq!(tool["inputSchema"]["additionalProperties"], false);
         assert!(tool["title"].is_string());

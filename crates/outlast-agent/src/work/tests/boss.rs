@@ -7,7 +7,7 @@ use outlast_journal::agent::{Final, Input, Told, Work};
 use outlast_journal::worker::{
     Answered, CallAsk, CallClaimed, CallEnd, CallEnded, CallProgram, Heard, Said,
 };
-use outlast_journal::{Fact, Line, Seq, Spec, StopCause, Timestamp, limits, names};
+use outlast_journal::{Fact, Limits, Line, Seq, Spec, StopCause, Timestamp, limits, names};
 use outlast_testkit::Home;
 use outlast_testkit::model::ScriptedModel;
 use serde_json::{Value, json};
@@ -63,11 +63,11 @@ struct Shared {
 impl Boss {
     /// Returns a run of a task at full access.
     pub(super) fn new() -> Self {
-        Self::with(json!({}))
+        Self::with(&json!({}))
     }
 
     /// Returns a run with these members of its request.
-    pub(super) fn with(request: Value) -> Self {
+    pub(super) fn with(request: &Value) -> Self {
         let home = Home::new();
         let model = ScriptedModel::new();
         let mut asked = json!({
@@ -155,7 +155,7 @@ impl Boss {
 
     /// Lets one worker work until it leaves or is cut off.
     fn one_worker(&self) {
-        outlast_lib::Store::open(&self.home.store(), outlast_lib::Limits::default())
+        outlast_lib::Store::open(&self.home.store(), Limits::default())
             .expect("a store");
         fs::create_dir_all(self.dir().join(names::CALLS)).expect("a run");
         let spec = self.spec();
@@ -179,7 +179,7 @@ impl Boss {
         let mut out = self.log.borrow_mut();
         runtime.block_on(async {
             let log = Log::new(&mut *out);
-            let begun = work::begin(&spec, &self.dir(), theirs, log).await;
+            let begun = work::begin(&spec, &self.dir(), Limits::default(), theirs, log).await;
             if let Ok(mut worker) = begun {
                 worker.work().await.ok();
             }
@@ -197,8 +197,11 @@ impl Boss {
             .collect()
     }
 
+    /// Returns the kinds of the journal's lines. That a reader finds no lock, and so settles the
+    /// run, is nothing here.
     pub(super) fn kinds(&self) -> Vec<String> {
-        self.lines().into_iter().map(|line| line.kind).collect()
+        let kinds = self.lines().into_iter().map(|line| line.kind);
+        kinds.filter(|kind| kind != "failed").collect()
     }
 
     pub(super) fn facts(&self) -> Vec<Work> {
@@ -210,9 +213,12 @@ impl Boss {
     }
 
     fn end(&self) -> Option<Final> {
-        self.facts().into_iter().find_map(|fact| match fact {
-            Work::Final(end) => Some(*end),
-            _ => None,
+        self.facts().into_iter().find_map(|fact| {
+            if let Work::Final(end) = fact {
+                Some(*end)
+            } else {
+                None
+            }
         })
     }
 

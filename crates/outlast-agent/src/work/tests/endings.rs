@@ -12,9 +12,12 @@ fn shell(command: &str) -> Turn {
 fn goals(boss: &Boss) -> Vec<GoalEvaluated> {
     let facts = boss.facts().into_iter();
     facts
-        .filter_map(|fact| match fact {
-            Work::GoalEvaluated(goal) => Some(*goal),
-            _ => None,
+        .filter_map(|fact| {
+            if let Work::GoalEvaluated(goal) = fact {
+                Some(*goal)
+            } else {
+                None
+            }
         })
         .collect()
 }
@@ -42,7 +45,7 @@ fn all_turns_used_is_max_turns_and_a_restart_gives_no_new_ones() {
 
 #[test]
 fn tokens_over_the_budget_end_the_run() {
-    let boss = Boss::with(json!({"tokens_max": 250}));
+    let boss = Boss::with(&json!({"tokens_max": 250}));
     boss.model.answer_all(|asked| {
         shell(&format!("echo {}", asked.results.len())).with_tokens(100, 0, 10)
     });
@@ -56,7 +59,7 @@ fn tokens_over_the_budget_end_the_run() {
 
 #[test]
 fn a_goal_is_reached_when_its_check_exits_with_0_and_not_when_it_is_claimed() {
-    let boss = Boss::with(json!({"until": "test -f done && exit 0 || exit 1"}));
+    let boss = Boss::with(&json!({"until": "test -f done && exit 0 || exit 1"}));
     boss.model.answer_all(|asked| {
         let text = asked.body["messages"].to_string();
         match (
@@ -78,7 +81,7 @@ fn a_goal_is_reached_when_its_check_exits_with_0_and_not_when_it_is_claimed() {
 
 #[test]
 fn a_check_that_cannot_run_counts_as_not_passed_is_told_and_ends_after_the_same_thrice() {
-    let boss = Boss::with(json!({"until": "no-such-program-here"}));
+    let boss = Boss::with(&json!({"until": "no-such-program-here"}));
     boss.model.answer_all(|_| Turn::text("It is done."));
     let end = boss.work();
     assert_eq!(
@@ -101,7 +104,7 @@ fn a_check_that_cannot_run_counts_as_not_passed_is_told_and_ends_after_the_same_
 #[test]
 fn a_check_that_fails_in_ever_new_ways_is_run_ten_times() {
     let boss = Boss::with(
-        json!({"until": "echo x >> n; head -c $(wc -l < n) /dev/zero | tr '\\0' y; exit 1"}),
+        &json!({"until": "echo x >> n; head -c $(wc -l < n) /dev/zero | tr '\\0' y; exit 1"}),
     );
     boss.model.answer_all(|_| Turn::text("It is done."));
     let end = boss.work();
@@ -190,7 +193,7 @@ fn a_cancel_before_the_answer_lets_the_request_finish_and_runs_none_of_its_calls
 fn an_answer_that_keeps_its_schema_is_kept_as_a_value_after_a_repair() {
     let schema =
         json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
-    let boss = Boss::with(json!({"schema": schema}));
+    let boss = Boss::with(&json!({"schema": schema}));
     boss.model.answer_all(|asked| {
         let told = asked.body["messages"].to_string();
         match told.matches("not of the form").count() {
@@ -208,7 +211,7 @@ fn an_answer_that_keeps_its_schema_is_kept_as_a_value_after_a_repair() {
 
 #[test]
 fn an_answer_that_never_keeps_its_schema_is_an_error_after_two_repairs() {
-    let boss = Boss::with(json!({"schema": {"type": "object"}}));
+    let boss = Boss::with(&json!({"schema": {"type": "object"}}));
     boss.model.answer_all(|_| Turn::text("no"));
     let end = boss.work();
     assert_eq!(
@@ -250,7 +253,7 @@ fn a_refused_key_ends_the_run_with_the_names_and_the_way_on() {
 
 #[test]
 fn an_ask_that_is_denied_is_told_and_the_second_denial_blocks() {
-    let mut boss = Boss::with(json!({"asks": true})).contained("SandboxEdit");
+    let mut boss = Boss::with(&json!({"asks": true})).contained("SandboxEdit");
     boss.acts = vec![("ask", Act::Answer(false))];
     boss.model
         .answer_all(|_| Turn::call("http_request", json!({"url": "http://127.0.0.1:1/"})));
@@ -261,7 +264,7 @@ fn an_ask_that_is_denied_is_told_and_the_second_denial_blocks() {
 
 #[test]
 fn an_ask_that_nobody_answers_counts_as_denied() {
-    let boss = Boss::with(json!({"asks": true, "ask_ms": 50})).contained("SandboxEdit");
+    let boss = Boss::with(&json!({"asks": true, "ask_ms": 50})).contained("SandboxEdit");
     boss.model
         .answer_all(|_| Turn::call("http_request", json!({"url": "http://127.0.0.1:1/"})));
     assert_eq!(boss.work().status, "blocked");
@@ -275,7 +278,7 @@ fn an_ask_that_nobody_answers_counts_as_denied() {
 
 #[test]
 fn a_check_that_never_ends_is_not_passed_and_said_to_have_timed_out() {
-    let boss = Boss::with(json!({"until": NEVER_ENDS}));
+    let boss = Boss::with(&json!({"until": NEVER_ENDS}));
     boss.model.answer_all(|_| Turn::text("It is done."));
     assert_eq!(boss.work().status, "goal_pending");
     let goals = goals(&boss);
@@ -299,10 +302,14 @@ fn a_cancel_between_two_attempts_does_not_wait_for_the_next() {
 #[test]
 fn few_turns_left_are_told_once() {
     let boss = Boss::new().turns_max(7);
-    boss.model.answer_all(|asked| shell(&format!("echo {}", asked.results.len())));
+    boss.model
+        .answer_all(|asked| shell(&format!("echo {}", asked.results.len())));
     assert_eq!(boss.work().status, "max_turns");
     let told = boss.model.turns().into_iter().map(|asked| {
-        asked.body["messages"].to_string().matches("5 turns are left").count()
+        asked.body["messages"]
+            .to_string()
+            .matches("5 turns are left")
+            .count()
     });
     assert_eq!(told.collect::<Vec<_>>(), [0, 0, 1, 1, 1, 1, 1]);
 }
@@ -310,8 +317,12 @@ fn few_turns_left_are_told_once() {
 #[test]
 fn a_message_that_is_cut_is_asked_for_again_and_then_an_error() {
     let boss = Boss::new();
-    boss.model.answer_all(|_| Turn::text("It is do").cut_by_length());
+    boss.model
+        .answer_all(|_| Turn::text("It is do").cut_by_length());
     let end = boss.work();
-    assert_eq!((end.status.as_str(), end.error.as_deref()), ("error", Some("answer_cut")));
+    assert_eq!(
+        (end.status.as_str(), end.error.as_deref()),
+        ("error", Some("answer_cut"))
+    );
     assert_eq!(boss.model.turns().len(), 3);
 }

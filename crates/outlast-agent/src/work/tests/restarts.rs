@@ -27,7 +27,7 @@ fn play(asked: &Asked) -> Turn {
 }
 
 fn boss() -> Boss {
-    let boss = Boss::with(json!({"until": "test $(wc -l < done) -ge 3"}));
+    let boss = Boss::with(&json!({"until": "test $(wc -l < done) -ge 3"}));
     boss.model.answer_all(play);
     boss
 }

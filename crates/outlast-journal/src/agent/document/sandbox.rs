@@ -1,6 +1,4 @@
-//! What the calls of an agent run might touch, in the words of its document.
-//!
-//! As it was bound, or as it was asked for where nothing was bound yet.
+//! What the calls of an agent run may touch, as its document and the answer to its start say it.
 
 use crate::{Posture, Spec, Tier};
 use serde::Serialize;
