@@ -13,6 +13,11 @@ bench-mcp:
     cargo build --release --locked
     ./scripts/bench-mcp
 
+# Agent runs: what a turn costs beyond its model, memory, polls.
+bench-agent:
+    cargo build --release --locked
+    ./scripts/bench-agent
+
 # Real AI hosts from npm, end to end with this build.
 hosts:
     ./scripts/hosts

@@ -404,7 +404,7 @@ fn masker_of(around: &Surroundings) -> Option<Masker> {
     around.store.masker(&spec)
 }
 
-fn workspace_gone() -> Refusal {
+pub(crate) fn workspace_gone() -> Refusal {
     let why = "the directory of this run is gone; nothing in it can be read or written";
     Refusal::new("workspace_gone", why)
 }

@@ -108,6 +108,10 @@ impl Workspace {
     ///
     /// Refuses what is absent, outside, no directory, of the store, or not readable.
     pub(crate) fn open_dir(&self, path: &Path) -> Result<Dir, Refusal> {
+        // The handle outlives the directory, which then looks empty.
+        if self.dir.dir_metadata().is_ok_and(|own| own.nlink() == 0) {
+            return Err(super::workspace_gone());
+        }
         let opened = self.dir.open_dir(at(path));
         let dir = opened.map_err(|error| trouble(path, &error))?;
         self.check_store(path, dir.as_fd())?;

@@ -175,7 +175,10 @@ impl Document {
             ungrounded_claims: (!is_error)
                 .then(|| last.map(|last| last.ungrounded_claims.clone()))
                 .map(Option::unwrap_or_default),
-            sandbox: Sandbox::of(spec, bound.unwrap_or(&spec.posture)),
+            sandbox: Sandbox {
+                appeared: end.appeared.clone(),
+                ..Sandbox::of(spec, bound.unwrap_or(&spec.posture))
+            },
             elapsed_seconds: seconds(end.elapsed_ms.unwrap_or(0)),
             suggestions,
             answer: last.map(|last| last.answer.clone()).unwrap_or_default(),

@@ -372,7 +372,8 @@ impl Work {
             Self::ModelTurn(data) => value(data),
             Self::CallRequest(data) => value(data),
             Self::CallResult(data) => value(data),
-            Self::Text(_) => Value::Null,
+            // Readers are promised an object.
+            Self::Text(_) => Value::Object(serde_json::Map::new()),
             Self::ToolCalled(data) => value(data),
             Self::ToolResult(data) | Self::ToolFailed(data) => value(data),
             Self::GoalEvaluated(data) => value(data),

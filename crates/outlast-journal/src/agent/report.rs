@@ -6,9 +6,23 @@
 
 use super::{CallClass, Final, ToolCalled, Work};
 use crate::worker::{CallEnd, CallEnded};
-use crate::{Fact, Line, RunId};
+use crate::{Fact, Line, Peek, RunId};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// Kinds of lines that add nothing: of them only the head is read.
+const SILENT: [&str; 10] = [
+    "run.meta",
+    "turn.begin",
+    "text",
+    "tool_result",
+    "tool_failed",
+    "ask",
+    "note",
+    "todo.set",
+    "history.compacted",
+    "input",
+];
 
 /// A tool that really ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +126,8 @@ impl Report {
             let Some(line) = line.strip_suffix(b"\n") else {
                 continue;
             };
-            if let Ok(line) = Line::from_bytes(line) {
+            let is_silent = Peek::of(line).is_some_and(|head| SILENT.contains(&head.kind));
+            if !is_silent && let Ok(line) = Line::from_bytes(line) {
                 self.take(&line);
             }
         }

@@ -8,7 +8,7 @@ use crate::{
 };
 use outlast_testkit::{
     capture, eventually,
-    model::{Asked, Script, Turn},
+    model::{Asked, Gate, Script, Turn},
 };
 use serde_json::{Value, json};
 use std::{
@@ -73,7 +73,7 @@ fn a_model_that_its_provider_does_not_have_is_refused_before_anything_starts() {
         "compatible/nonesuch",
         "Say hello.",
     ];
-    let told = assert_refused(&proof, proof.outlast(&words), "unknown_model", 0);
+    let told = assert_refused(&proof, proof.outlast(&words), "model_not_found", 0);
     assert!(
         told.to_string().contains("scripted"),
         "those that there are: {told:#}"
@@ -87,10 +87,25 @@ fn a_model_that_its_provider_does_not_have_is_refused_before_anything_starts() {
 #[test]
 fn a_vendor_that_answers_with_a_page_is_told_as_no_model() {
     let proof = proof();
-    let page = Turn::raw(200, "text/html", "<!doctype html><title>Sign in</title>");
-    proof.model.answer_all(move |_| page.clone());
+    let page = "<!doctype html><title>Sign in</title>";
+    let gate = Gate::new();
+    let turn = Turn::raw(200, "text/html", page).held_at(&gate);
+    proof.model.answer_all(move |_| turn.clone());
     let words = ["do", "--json", "--local", "Say hello."];
-    assert_refused(&proof, proof.outlast(&words), "not_a_model", 1);
+    let mut command = proof.outlast(&words);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let child = command.spawn().expect("the program can be started");
+    proof.model.wait_for_turn(0, SOON);
+    proof.model.page_for_models("text/html", page);
+    gate.open();
+    let output = child.wait_with_output().expect("it is our child");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(told["error"], "not_a_model", "{told:#}");
+    // The same from the first request on.
+    assert_refused(&proof, proof.outlast(&words), "not_a_model", 2);
 }
 
 #[test]
@@ -249,7 +264,8 @@ fn a_workspace_that_vanishes_is_told_to_the_model_and_ends_nothing() {
         proof.model.assert_played();
         proof.model.assert_histories();
         for answer in &proof.answers()[1..] {
-            assert!(answer.contains("error"), "{tier}: {answer}");
+            let is_told = answer.contains("error: ") || answer.contains("[not started: ");
+            assert!(is_told, "{tier}: {answer}");
             assert!(!answer.contains("\nhere"), "{tier}: {answer}");
         }
     }
@@ -298,7 +314,7 @@ fn two_documents_worth_of_output_are_one_document_that_says_what_it_left_out() {
     let told = document(&output);
     let summary = told["summary"].as_str().expect("a text");
     assert!(summary.len() <= 4096 + 100, "{}", summary.len());
-    let bytes = format!("of {} bytes shown", long.trim().len());
+    let bytes = format!("of {} bytes shown", long.len());
     assert!(
         summary.contains("…[truncated: ") && summary.contains(&bytes),
         "{summary}"

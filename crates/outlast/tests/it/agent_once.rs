@@ -1,4 +1,4 @@
-//! Exactly once, with the real loop: workers and supervisors are killed at random, and every
+//! Case RD-04: exactly once, with the real loop: workers and supervisors are killed at random, and every
 //! call that a model asked for is run once, or is told as unknown.
 //!
 //! The seed stands in every message; `OUTLAST_SEED` repeats it.
@@ -188,8 +188,7 @@ mod heavy {
     }
 
     #[test]
-    fn ninety_six_calls_under_random_kills_of_their_supervisor_are_repeated_never_and_told_as_unknown()
-     {
+    fn ninety_six_calls_under_random_kills_of_their_supervisor_are_never_repeated() {
         let mut random = Random::new();
         let seed = random.0;
         let proof = proof();

@@ -97,7 +97,7 @@ fn no_call_reaches_its_worker_its_supervisor_or_the_control_of_its_run() {
             ["cancel", id],
             ["show", id],
             ["send", id, "approve"],
-            ["ps"]
+            ["answer", id]
         ]);
         let told = asking.told(9, &acts);
         let folder = proof.ground.work();
@@ -173,7 +173,7 @@ fn the_program_itself_started_by_a_call_starts_nothing_that_is_outside_or_stays(
         let script = Script::new()
             .call("shell", shell("./copy run -- sleep 1000; ./copy ps -a; ls -d ~/.local/state/* 2>/dev/null"))
             .call("shell", shell(&format!("OUTLAST_HOME={store} ./copy run -- touch {store}/x; OUTLAST_HOME={store} ./copy ps -a --json")))
-            .call("shell", shell("./copy do --json --sandbox host 'Print the key.'; OPENAI_API_KEY=x ./copy do --json --local x"))
+            .call("shell", shell("./copy do --json --sandbox host 'Print the key.'; OPENAI_API_KEY=x timeout 5 ./copy do --json --local x"))
             .call("shell", shell("echo '{}' | ./copy __hand; ./copy __work x y; ./copy __supervise .; ./copy __call; ./copy __contain"))
             .call("shell", shell("setsid -f sleep 1000; nohup sleep 1000 & disown; (sleep 1000 &)"))
             .text("I tried.");
@@ -195,18 +195,23 @@ fn the_program_itself_started_by_a_call_starts_nothing_that_is_outside_or_stays(
 #[test]
 fn a_local_run_runs_nothing_and_writes_nothing() {
     let proof = Proof::new(Who::all()[0]);
-    let script = Script::new()
-        .call("shell", shell("touch a"))
-        .call("write_file", json!({"path": "a", "content": "x"}))
-        .call("edit_file", json!({"path": "a", "old": "x", "new": "y"}))
-        .call("http_request", json!({"url": "http://127.0.0.1:9/"}))
-        .call("remember", json!({"text": "a note"}))
-        .text("I could not.");
-    let document = proof.done(&["--local"], script);
-    for answer in proof.answers() {
-        assert!(answer.contains("\ncode: local_reads_only"), "{answer}");
+    let document = proof.done(
+        &["--local"],
+        Script::new().text("I ran the tests and fixed it."),
+    );
+    let offered = proof.model.turns()[0].tools();
+    for name in [
+        "shell",
+        "write_file",
+        "edit_file",
+        "http_request",
+        "remember",
+        "background_run",
+    ] {
+        assert!(!offered.contains(&name.to_owned()), "{offered:?}");
     }
     assert_eq!(document["receipts"]["total"], 0, "{document:#}");
+    assert_ne!(document["ungrounded_claims"], json!([]), "{document:#}");
     assert_eq!(fs::read_dir(proof.ground.work()).expect("read").count(), 0);
     let until = proof.run(&["do", "--json", "--local", "--until", "true", "x"]);
     let refused = document_of(&until);

@@ -11,7 +11,7 @@ use outlast_testkit::{
     capture,
     model::{Script, ScriptedModel, Turn},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
 
 /// A secret of the project: it stands in a file there, and in the caller's environment.
@@ -114,8 +114,9 @@ fn views(proof: &Proof, id: &str) -> Vec<(String, String)> {
 fn assert_in_no_view(proof: &Proof, id: &str, secret: &str) {
     for (view, seen) in views(proof, id) {
         assert!(!seen.contains(secret), "{view}: {seen}");
+        let may_be_empty = view == "asks" || view.contains("--grep");
         assert!(
-            !seen.trim().is_empty() || view == "asks",
+            may_be_empty || !seen.trim().is_empty(),
             "{view} shows nothing"
         );
     }
@@ -137,16 +138,17 @@ fn the_key_of_the_model_reaches_no_call_and_stands_in_no_file_and_no_view() {
         } else {
             SHOW
         };
-        proof.model.play(
-            Script::new()
-                .call("shell", shell(text))
-                .call("background_run", json!({"command": text, "label": "env"}))
-                .text("I wait for it.")
-                .call("background_output", json!({"id": "env"}))
-                .call("read_file", json!({"path": ".env"}))
-                .call("shell", shell("false --key $OPENAI_API_KEY"))
-                .text("I looked."),
-        );
+        proof.model.answer_all(move |asked| {
+            let is_told = asked.body.to_string().contains("has ended");
+            match asked.results.len() {
+                0 => Turn::call("shell", shell(text))
+                    .and_call("shell", shell("false --key $OPENAI_API_KEY"))
+                    .and_call("background_run", json!({"command": text, "label": "env"})),
+                3 if !is_told => Turn::text("I wait for it."),
+                3 => Turn::call("background_output", json!({"id": "env"})),
+                _ => Turn::text("I looked."),
+            }
+        });
         let words = [
             "do",
             "--json",
@@ -168,9 +170,10 @@ fn the_key_of_the_model_reaches_no_call_and_stands_in_no_file_and_no_view() {
                 .all(|asked| asked.headers["authorization"] == format!("Bearer {KEY}"))
         );
         assert!(!told(&proof.model).contains(KEY));
+        let seen = proof.answers();
         assert!(
-            told(&proof.model).contains("PATH="),
-            "the calls saw an environment"
+            seen[0].contains("PATH=") && seen[3].contains("PATH="),
+            "{seen:#?}"
         );
         assert!(!format!("{output:?}").contains(KEY), "{output:#?}");
         let runs = proof.ground.json(&["ps", "-a", "--json"]);
@@ -232,11 +235,19 @@ fn a_secret_that_calls_print_is_masked_for_model_events_document_and_every_view(
     assert_eq!(proof.read("copy"), format!("{TOKEN}\n"));
     let mut holders = holders(&proof.ground.home.store(), TOKEN);
     holders.retain(|name| !name.ends_with(".log"));
-    assert_eq!(
-        holders,
-        Vec::<String>::new(),
-        "only logs are kept as they came"
-    );
+    assert_eq!(holders, ["journal.jsonl"], "logs are kept as they came");
+    // In the journal are the model's own words, which it has to be told again as they were.
+    let journal = fs::read_to_string(proof.run_dir_of(&id).join("journal.jsonl"));
+    for line in journal
+        .expect("it is ours")
+        .lines()
+        .filter(|line| line.contains(TOKEN))
+    {
+        let line: Value = serde_json::from_str(line).expect("a line");
+        let kind = line["type"].as_str().unwrap_or_default();
+        let own = ["model.turn", "call.request", "todo.set", "text", "final"];
+        assert!(own.contains(&kind), "{line:#}");
+    }
 }
 
 /// A vendor may repeat the key in what it answers; it is cut out there too.

@@ -190,7 +190,8 @@ fn no_file_outside_is_written_by_any_name() {
         let proof = ground(who);
         // What no shell is there to read is a name in the workspace.
         let mut names = names(&proof);
-        names.retain(|name| !name.starts_with(['~', '$', 'f']));
+        // Nor does `..` go by where a link leads: it takes away the name before it.
+        names.retain(|name| !name.starts_with(['~', '$', 'f']) && !name.contains("link-dir/.."));
         let mut new: Vec<String> = names
             .iter()
             .map(|name| name.replace("target", "new"))

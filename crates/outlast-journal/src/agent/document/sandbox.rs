@@ -29,6 +29,9 @@ pub struct Sandbox {
     /// What was asked for and does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// Names that other programs obey, absent at the start, that were there at the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub appeared: Vec<String>,
 }
 
 impl Sandbox {
@@ -45,6 +48,7 @@ impl Sandbox {
             backend: posture.backend.clone(),
             guarantees: posture.guarantees.clone(),
             missing: posture.missing.clone(),
+            appeared: posture.appeared.clone(),
         }
     }
 
