@@ -4,12 +4,8 @@
 //! tool that could have done it has succeeded. A claim that is not found says nothing.
 
 use crate::memory::Receipt;
+use outlast_journal::limits::{CLAIM_CHARS, CLAIMS_NAMED_MAX};
 use outlast_journal::text::cut_chars;
-
-/// Claims that are told, at most.
-const CLAIMS_MAX: usize = 8;
-/// One claim, in characters.
-const CLAIM_CHARS: usize = 160;
 
 /// What must have happened for a claim to be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +111,7 @@ pub(crate) fn ungrounded(text: &str, receipts: &[Receipt], is_checked: bool) -> 
         if !is_borne_out(doing, receipts, is_checked) {
             claims.push(cut_chars(sentence.trim(), CLAIM_CHARS));
         }
-        if claims.len() == CLAIMS_MAX {
+        if claims.len() == CLAIMS_NAMED_MAX {
             break;
         }
     }

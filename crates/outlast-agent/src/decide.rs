@@ -27,8 +27,9 @@ pub(crate) struct Situation {
     pub(crate) is_stalled: bool,
     /// A tool was denied, and then denied once more.
     pub(crate) is_blocked: bool,
-    /// Runs that this one started, with a time limit, and that go on.
-    pub(crate) open_runs: usize,
+    /// Whether a run that this one started goes on, and has a time limit, or has ended without
+    /// that the model was told.
+    pub(crate) has_open_runs: bool,
     /// What is used of each budget.
     pub(crate) turns: Budget,
     /// The same.
@@ -229,7 +230,7 @@ fn after_message(now: &Situation, said: Said) -> Option<Step> {
             Some(Step::Finish(Ending::Fault(Fault::AnswerCut)))
         }
         Said::Cut => Some(Step::TellCut),
-        Said::Good | Said::AgainstSchema if now.open_runs > 0 => Some(Step::WaitForRuns),
+        Said::Good | Said::AgainstSchema if now.has_open_runs => Some(Step::WaitForRuns),
         Said::AgainstSchema if now.repairs >= limits::ANSWER_REPAIRS_MAX => {
             Some(Step::Finish(Ending::Fault(Fault::AnswerInvalid)))
         }

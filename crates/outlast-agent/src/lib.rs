@@ -24,7 +24,7 @@ pub use schema::{SchemaError, check_schema};
 
 use log::Log;
 use outlast_journal::error::Advice;
-use outlast_journal::names;
+use outlast_journal::{Limits, names};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,22 +35,22 @@ use work::StartError;
 ///
 /// Call it early in `main`, beside `outlast_lib::init_supervisor`, and leave with the code that
 /// it gives. What a worker has to say it tells its supervisor; on standard output it
-/// writes the run's log.
-pub fn answer() -> Option<ExitCode> {
+/// writes the run's log. `limits` is asked by a worker alone: they hold for the runs that it
+/// starts.
+pub fn answer(limits: impl FnOnce() -> Limits) -> Option<ExitCode> {
     if let Some(code) = hand::answer() {
         return Some(code);
     }
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|first| first == names::WORK) {
-        return Some(work(&words.collect::<Vec<_>>()));
-    }
+    let is_worker = words.next().is_some_and(|first| first == names::WORK);
+    // Also a worker starts agent runs, with this program as their worker.
     outlast_lib::note_worker();
-    None
+    is_worker.then(|| work(&words.collect::<Vec<_>>(), limits()))
 }
 
-fn work(words: &[OsString]) -> ExitCode {
+fn work(words: &[OsString], limits: Limits) -> ExitCode {
     let mut out = io::stdout().lock();
-    match try_to_work(words, &mut out) {
+    match try_to_work(words, limits, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let told = writeln!(out, "error: {}\nhint: {}", chain(&error), error.hint());
@@ -72,7 +72,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     parts.join(": ")
 }
 
-fn try_to_work(words: &[OsString], out: &mut dyn Write) -> Result<(), StartError> {
+fn try_to_work(words: &[OsString], limits: Limits, out: &mut dyn Write) -> Result<(), StartError> {
     let [_, dir] = words else {
         return Err(StartError::Words);
     };
@@ -84,7 +84,7 @@ fn try_to_work(words: &[OsString], out: &mut dyn Write) -> Result<(), StartError
     let spec = work::read_spec(dir)?;
     let socket = outlast_lib::worker_channel().map_err(StartError::NoChannel)?;
     let done = runtime.block_on(async {
-        let mut worker = work::begin(&spec, dir, socket, Log::new(out)).await?;
+        let mut worker = work::begin(&spec, dir, limits, socket, Log::new(out)).await?;
         worker.work().await?;
         Ok(())
     });

@@ -4,12 +4,9 @@
 //! something, or a word from outside, begins the count anew.
 
 use outlast_journal::agent::{CallClass, CallRequest, CallResult};
+use outlast_journal::limits;
 use serde_json::Value;
 
-/// Equal calls with equal results that put a warning into the result.
-const EQUAL_CALLS: usize = 3;
-/// Equal failed writes that do.
-const EQUAL_FAILED_WRITES: usize = 2;
 /// Beginning of the warning at the end of a result.
 const WARNING: &str = "\n\n[outlast: repeated call: ";
 
@@ -71,9 +68,9 @@ impl Repeats {
 
 fn bound(seen: Seen) -> usize {
     if seen.is_failed_write {
-        EQUAL_FAILED_WRITES
+        limits::REPEATED_FAILED_WRITES_MAX
     } else {
-        EQUAL_CALLS
+        limits::REPEATED_CALLS_MAX
     }
 }
 

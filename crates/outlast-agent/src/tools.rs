@@ -96,8 +96,7 @@ impl Toolbox {
     }
 
     /// Returns the tools with those that start runs.
-    pub(crate) fn with_runs(self, runs: Option<Runs>) -> Self {
-        let runs = runs.map(Arc::new);
+    pub(crate) fn with_runs(self, runs: Option<Arc<Runs>>) -> Self {
         Self { runs, ..self }
     }
 
@@ -226,7 +225,7 @@ impl Toolbox {
             OwnAct::Background(name) => {
                 let runs = self.runs.clone().ok_or_else(not_planned)?;
                 let call = call.to_owned();
-                return in_thread(Box::new(move || Ok(runs.act(&call, &name, &arguments)))).await;
+                return in_thread(Box::new(move || runs.act(&call, &name, &arguments))).await;
             }
         };
         let workspace = self.workspace.clone();

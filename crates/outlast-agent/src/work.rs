@@ -107,7 +107,7 @@ impl Worker<'_> {
             malformed_in_row: counts.malformed_in_row,
             is_stalled: self.memory.repeats.is_over(),
             is_blocked: self.memory.is_denied_twice(),
-            open_runs: 0,
+            has_open_runs: false,
             turns: budget(counts.turns, Some(self.agent.turns_max)),
             tokens: budget(counts.tokens, request.tokens_max),
             cost_micros: budget(counts.cost_micros, request.cost_micros_max),
@@ -119,7 +119,7 @@ impl Worker<'_> {
         };
         // To look at the store costs a few milliseconds; only a message without calls asks for it.
         if now.message.is_some() && !now.has_pending && !now.is_ended {
-            now.open_runs = self.own_runs.open().len();
+            now.has_open_runs = self.own_runs.is_news_to_come();
         }
         now
     }

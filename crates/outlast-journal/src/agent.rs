@@ -56,6 +56,9 @@ pub struct AgentRequest {
     /// How long an ask stays open, in milliseconds; the limit's time when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_ms: Option<u64>,
+    /// How long one check of `until` may take, in milliseconds; the limit's time when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_ms: Option<u64>,
     /// JSON Schema that the final answer keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,

@@ -394,6 +394,16 @@ pub const COUNTS_PAUSE_MS: u64 = 250;
 pub const COUNTS_LISTENED_MAX: usize = 64;
 /// Malformed calls in a row that end an agent run: a model that cannot write one tries for ever.
 pub const MALFORMED_CALLS_MAX: u64 = 3;
+/// Equal calls with equal results that put a warning into the result; one more ends the run.
+pub const REPEATED_CALLS_MAX: usize = 3;
+/// The same for equal writes that fail: the model has misread the file.
+pub const REPEATED_FAILED_WRITES_MAX: usize = 2;
+/// Claims without a receipt that a document names.
+pub const CLAIMS_NAMED_MAX: usize = 8;
+/// One such claim, in characters.
+pub const CLAIM_CHARS: usize = 160;
+/// Ends of background runs that a model is told at once.
+pub const OWN_ENDS_MAX: usize = 16;
 /// Equal failures of a goal's check in a row that end an agent run.
 pub const GOAL_EQUAL_FAILURES_MAX: u64 = 3;
 /// Times that a model is told that its answer does not keep the schema.

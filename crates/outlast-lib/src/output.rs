@@ -9,6 +9,7 @@ mod calls;
 mod lines;
 mod log;
 mod matches;
+mod message;
 mod search;
 mod view;
 mod window;

@@ -61,6 +61,7 @@ impl Asked {
             is_local: self.is_local,
             asks: self.asks,
             ask_ms: agent.ask_ms,
+            check_ms: agent.check_ms,
             schema: self.schema,
             model,
             tokens_max: agent.tokens_max,

@@ -33,6 +33,7 @@ mod words;
 use clap::error::ErrorKind;
 use cli::Cli;
 use failure::{Failure, Stop, exit};
+use outlast_lib::Limits;
 use screen::talk;
 use std::{env, ffi::OsString, process::ExitCode};
 use surface::Surface;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     if let Some(code) = outlast_lib::init_supervisor() {
         return code;
     }
-    if let Some(code) = outlast_agent::answer() {
+    if let Some(code) = outlast_agent::answer(worker_limits) {
         return code;
     }
     if completions::answer() {
@@ -62,6 +63,13 @@ fn main() -> ExitCode {
         Err(error) => refuse(&mut surface, &error, &words),
     };
     ExitCode::from(code)
+}
+
+/// Returns the limits of what a worker starts. One whose file has become wrong has the usual ones.
+fn worker_limits() -> Limits {
+    let surface = Surface::new(Surroundings::read());
+    let config = surface.config();
+    config.map_or_else(|_| Limits::default(), |config| config.limits)
 }
 
 /// Prints help where it was asked for, and tells what is wrong with the words where not.

@@ -73,7 +73,7 @@ fn a_check_of_the_goal_bears_out_that_something_ran_and_not_that_it_was_written(
 fn claims_are_few_and_short() {
     let text = format!("I ran {}.\n", "x".repeat(500)).repeat(20);
     let claims = ungrounded(&text, &[], false);
-    assert_eq!(claims.len(), CLAIMS_MAX);
+    assert_eq!(claims.len(), CLAIMS_NAMED_MAX);
     assert!(
         claims
             .iter()

@@ -57,7 +57,7 @@ fn all(mut look: impl FnMut(&Situation)) {
                         },
                         is_stalled: flag(6),
                         is_blocked: flag(7),
-                        open_runs: usize::from(flag(8)),
+                        has_open_runs: flag(8),
                         turns: budget(flag(9)),
                         tokens: budget(flag(10)),
                         cost_micros: Budget { used: 7, max: None },
@@ -110,7 +110,7 @@ fn in_every_situation_nothing_is_done_that_must_not_be() {
                 must(step == Step::Open || !(now.is_near_window && now.cannot_shrink));
             }
             Step::WaitForRuns => {
-                must(!now.is_cancelling && now.open_runs > 0 && !now.has_pending);
+                must(!now.is_cancelling && now.has_open_runs && !now.has_pending);
             }
             Step::Check => {
                 must(!now.is_cancelling && now.message == Some(Said::Good));
@@ -118,7 +118,7 @@ fn in_every_situation_nothing_is_done_that_must_not_be() {
                     now.goal
                         .is_some_and(|goal| goal.checks < limits::GOAL_CHECKS_MAX),
                 );
-                must(now.open_runs == 0 && !now.has_pending);
+                must(!now.has_open_runs && !now.has_pending);
             }
             Step::Repair => must(now.message == Some(Said::AgainstSchema) && now.repairs < 2),
             Step::TellCut => must(now.message == Some(Said::Cut) && now.cuts < 2),
@@ -141,7 +141,7 @@ fn is_due(now: &Situation, ending: Ending) -> bool {
     match ending {
         Ending::Cancelled => false,
         Ending::Success => match now.goal {
-            None => now.message == Some(Said::Good) && now.open_runs == 0 && !now.has_pending,
+            None => now.message == Some(Said::Good) && !now.has_open_runs && !now.has_pending,
             Some(_) => goal.is_some_and(|goal| goal.has_passed),
         },
         Ending::Turns => now.turns.is_used_up(),
@@ -175,13 +175,13 @@ fn the_task_stands_before_the_first_turn() {
 fn a_run_that_waits_for_its_own_runs_goes_on_when_there_is_news() {
     let waits = Situation {
         message: Some(Said::Good),
-        open_runs: 2,
+        has_open_runs: true,
         ..Situation::default()
     };
     assert_eq!(next(&waits), Step::WaitForRuns);
     let told = Situation {
         has_pending: true,
-        open_runs: 1,
+        has_open_runs: true,
         ..waits
     };
     assert_eq!(next(&told), Step::Sample);

@@ -334,7 +334,8 @@ impl Worker<'_> {
     async fn tell_result(&mut self, call: &Call, told: Told) -> Result<(), ChannelError> {
         let tool = call.model_call.name.clone();
         let outcome = told.outcome;
-        self.own_runs.has_any |= outcome.started_run.is_some();
+        // Also one that was given up may have started something.
+        self.own_runs.has_any |= tool.starts_with("background_");
         // The request stands since the call was taken up.
         let request = self
             .memory

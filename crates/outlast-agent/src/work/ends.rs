@@ -24,7 +24,7 @@ impl Worker<'_> {
             call: id.clone(),
             program: CallProgram::Shell(check.clone()),
             stdin: None,
-            timeout_ms: limits::GOAL_CHECK_MS,
+            timeout_ms: self.check_ms(),
             grace_ms: self.grace_ms(),
             is_on_host: false,
         };
@@ -41,6 +41,11 @@ impl Worker<'_> {
             return Ok(());
         }
         self.tell([Work::GoalEvaluated(Box::new(evaluated))]).await
+    }
+
+    fn check_ms(&self) -> u64 {
+        let asked = self.agent.request.check_ms;
+        asked.map_or(limits::GOAL_CHECK_MS, |ms| ms.min(limits::GOAL_CHECK_MS))
     }
 
     /// Tells that the model gave no turn.
@@ -71,6 +76,9 @@ impl Worker<'_> {
 
     /// Tells how the work ended.
     pub(super) async fn finish(&mut self, ending: Ending) -> Result<(), ChannelError> {
+        if ending == Ending::Cancelled {
+            self.cancel_runs().await;
+        }
         let counts = &self.memory.counts;
         let turns = counts.turns;
         let end = match ending {

@@ -20,9 +20,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Runs that one may go on with, the one before it and so on.
-const CHAIN_MAX: usize = 64;
-
 /// Why a worker cannot begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -75,13 +72,14 @@ pub(crate) fn read_spec(dir: &Path) -> Result<Spec, StartError> {
 pub(crate) async fn begin<'a>(
     spec: &'a Spec,
     dir: &Path,
+    limits: Limits,
     socket: UnixStream,
     log: Log<'a>,
 ) -> Result<Worker<'a>, StartError> {
     let agent = spec.agent.as_deref().ok_or(StartError::NoAgent)?;
     // The store is three folders up: its runs, the month, the run.
     let root = dir.ancestors().nth(3).ok_or(StartError::Words)?;
-    let store = Arc::new(Store::open(root, Limits::default())?);
+    let store = Arc::new(Store::open(root, limits)?);
     let mut channel = Channel::new(socket).map_err(StartError::NoChannel)?;
     channel.greet().await?;
     // Everything told before this worker stands in the journal once it is welcome.
@@ -101,17 +99,17 @@ pub(crate) async fn begin<'a>(
     let chain = chain(&store, agent);
     let first = chain.last().copied().unwrap_or(spec.id);
     let environment = std::env::vars_os().collect();
-    // Without its runs an agent still works: what it cannot have it is not offered.
-    let runs = Runs::open(spec, agent, &store, first, environment);
+    let runs = Runs::of(spec, agent, &store, first, environment);
     let around = surroundings(spec, agent, &store, &chain);
-    let mut tools = Toolbox::new(around).with_runs(runs.ok().flatten());
+    let runs = runs.map(Arc::new);
+    let mut own_runs = OwnRuns::new(runs.clone());
+    let mut tools = Toolbox::new(around).with_runs(runs);
     let mut memory = Memory::default();
     for id in chain.iter().rev() {
         let dir = store.directory_of(id).unwrap_or_default();
         read_journal(&mut memory, &dir)?;
     }
     read_journal(&mut memory, dir)?;
-    let mut own_runs = OwnRuns::new(Arc::clone(&store), &spec.id);
     for (request, result) in memory.end_reading() {
         own_runs.has_any |= request.tool.starts_with("background_");
         tools.replay(&request, &result);
@@ -157,7 +155,8 @@ impl Worker<'_> {
 fn chain(store: &Store, agent: &AgentSpec) -> Vec<RunId> {
     let mut chain = Vec::new();
     let mut next = agent.request.resumes;
-    while let Some(id) = next.filter(|id| !chain.contains(id) && chain.len() < CHAIN_MAX) {
+    while let Some(id) = next.filter(|id| !chain.contains(id) && chain.len() < limits::RESUMES_MAX)
+    {
         chain.push(id);
         next = store
             .spec(&id)

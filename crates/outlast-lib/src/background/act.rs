@@ -8,7 +8,7 @@ use crate::{
     Begun, CancelQuery, CommandLine, Delegated, Leftovers, Lifetime, Request, RunId, StartError,
     Status, limits,
 };
-use outlast_supervisor::process;
+use outlast_supervisor::{fault, process};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -92,6 +92,7 @@ impl Background {
             Ok(spawned) => spawned,
             Err(error) => return Answer::refused(&error),
         };
+        let is_ours = matches!(spawned, Spawned::Agent { .. });
         let child_session_id = spawned.child_session_id().map(str::to_owned);
         let request = with_key(self.asked_of(&asked, spawned), key);
         self.begin(&request, Answer::fine(), |answer, begun| {
@@ -100,9 +101,11 @@ impl Background {
                 None => "The sub-agent".to_owned(),
             };
             let message = started(begun, &who);
+            // An agent run of our own is a session of its own.
+            let session = child_session_id.or(is_ours.then(|| begun.id.to_string()));
             answer
                 .with_some("model", asked.model.as_deref())
-                .with_some("child_session_id", child_session_id.as_deref())
+                .with_some("child_session_id", session)
                 .with_message(begun, message)
         })
     }
@@ -130,7 +133,13 @@ impl Background {
                 containment,
             } => Request {
                 environment,
-                containment,
+                containment: containment.map(|containment| *containment),
+                // Who asks for a sub-agent is an agent, also where it is no run.
+                delegated: Some(Delegated {
+                    task: asked.task.clone(),
+                    model: asked.model.clone(),
+                    child_session_id: None,
+                }),
                 ..self.request(CommandLine::Agent(request), cwd)
             },
         };
@@ -192,6 +201,9 @@ impl Background {
         self.note_change();
         match begun {
             Ok(begun) => {
+                if !begun.is_replayed {
+                    fault::point("background_begun");
+                }
                 self.ends().note_live(begun.id);
                 // As it was clamped, which a notice says.
                 let timeout_ms = request.timeout_ms.unwrap_or(0);
@@ -293,6 +305,14 @@ impl Answer {
 
 fn started(begun: &Begun, who: &str) -> String {
     let id = begun.id;
+    if begun.status.is_ended() {
+        // A call that was made again after its run had ended.
+        return format!(
+            "{who} was started before as {id}, and has ended: {}. background_output shows what \
+             it has printed.",
+            begun.status
+        );
+    }
     let state = if begun.status == Status::Queued {
         "waits for a place, then runs in the background"
     } else {
@@ -308,8 +328,7 @@ fn capacity_hint(request: &Request, holders: &[(RunId, String)]) -> String {
     let mut hint = "go on when you are told that one has ended, or cancel one with \
                     background_cancel"
         .to_owned();
-    let is_agent = request.delegated.is_some() || matches!(request.command, CommandLine::Agent(_));
-    if !is_agent {
+    if request.delegated.is_none() {
         hint.push_str(", or pass `queue`");
     }
     for (at, (id, label)) in holders.iter().take(HOLDERS_NAMED_MAX).enumerate() {

@@ -1,9 +1,10 @@
 //! The log of a run as it is shown: that of a sub-agent has a head and a foot.
 //!
-//! On disk there is only what the sub-agent's program printed. What stands around
-//! it is made when it is read, so that it says how the run is now.
+//! On disk there is only what the sub-agent's program printed, or the final message in the
+//! journal of an agent run of our own. What stands around it is made when it is read, so that it
+//! says how the run is now.
 
-use crate::{Kind, OutputError, OutputPage, OutputQuery, Record, Status, Store};
+use crate::{Kind, OutputError, OutputFrom, OutputPage, OutputQuery, Record, RunId, Status, Store};
 use std::fmt::Write;
 
 /// Stands where an ended agent has printed nothing.
@@ -16,6 +17,10 @@ impl Store {
     /// The offsets are those of what the program printed. The two lines count towards the most
     /// bytes of the text, as long as that leaves room for a byte of the output.
     ///
+    /// Of an agent run of our own below another, it is the final message that is shown, and
+    /// offsets are those in it. While it runs, its newest output stands in that place, and there
+    /// is nothing yet to read on from.
+    ///
     /// # Errors
     ///
     /// Fails as [`Self::output`] does.
@@ -27,15 +32,17 @@ impl Store {
         if spec.agents_above == 0 {
             return self.output(&record.id, query);
         }
-        let frame = frame(record, spec.model.as_deref());
+        let frame = frame(record, spec.model.as_deref(), spec.agent.is_some());
         let around = frame.head.len() + frame.foot.len() + 2;
-        let mut page = self.output(
-            &record.id,
-            &OutputQuery {
-                bytes_max: query.bytes_max.saturating_sub(around).max(1),
-                ..query.clone()
-            },
-        )?;
+        let query = &OutputQuery {
+            bytes_max: query.bytes_max.saturating_sub(around).max(1),
+            ..query.clone()
+        };
+        let mut page = match (spec.agent.is_some(), record.status.is_ended()) {
+            (true, true) => self.final_message(&record.id, query)?,
+            (true, false) => self.so_far(&record.id, query)?,
+            (false, _) => self.output(&record.id, query)?,
+        };
         let is_silent = page.total_bytes == 0 || (page.text.trim().is_empty() && !page.truncated);
         let is_search = query.grep.is_some();
         let text = if is_silent && record.status.is_ended() && !is_search {
@@ -52,6 +59,23 @@ impl Store {
         page.text = format!("{head}\n{text}{line_end}{foot}");
         Ok(page)
     }
+
+    /// Returns the newest output of an agent whose final message does not exist yet.
+    fn so_far(&self, id: &RunId, query: &OutputQuery) -> Result<OutputPage, OutputError> {
+        let mut page = self.output(id, query)?;
+        if query.from != OutputFrom::Newest {
+            page.text.clear();
+            page.matches.clear();
+        }
+        Ok(OutputPage {
+            from_byte: 0,
+            next_byte: 0,
+            total_bytes: 0,
+            truncated: false,
+            gap: None,
+            ..page
+        })
+    }
 }
 
 struct Frame {
@@ -59,8 +83,13 @@ struct Frame {
     foot: String,
 }
 
-fn frame(record: &Record, model: Option<&str>) -> Frame {
-    let mut head = format!("[sub-agent {}", how(record));
+fn frame(record: &Record, model: Option<&str>, is_ours: bool) -> Frame {
+    let how = if is_ours {
+        how_of_ours(record)
+    } else {
+        how(record)
+    };
+    let mut head = format!("[sub-agent {how}");
     if let Some(session) = &record.child_session_id {
         write!(head, " · child session {session}").ok();
     }
@@ -73,6 +102,19 @@ fn frame(record: &Record, model: Option<&str>) -> Frame {
         None => String::new(),
     };
     Frame { head, foot }
+}
+
+/// Says the same of an agent run of our own, whose worker told how it ended.
+fn how_of_ours(record: &Record) -> String {
+    let has_begun = record.started.is_some();
+    match (record.status, &record.failure, &record.summary) {
+        (Status::Running, _, _) => "is running; its newest output".to_owned(),
+        (Status::Failed, Some(failure), _) if has_begun => {
+            format!("failed: {} · success: false", failure.message)
+        }
+        (Status::Failed, None, Some(summary)) => format!("failed: {summary} · success: false"),
+        _ => how(record),
+    }
 }
 
 /// Says where an agent is, or how it ended, in one line.

@@ -50,7 +50,7 @@ pub enum Spawned {
         /// The whole environment of its worker, with the key of its model.
         environment: Vec<(OsString, OsString)>,
         /// What contains its calls: no more than the session's own may do.
-        containment: Option<Containment>,
+        containment: Option<Box<Containment>>,
     },
 }
 

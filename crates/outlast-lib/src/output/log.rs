@@ -6,6 +6,7 @@
 
 use outlast_journal::{Gap, names};
 use outlast_supervisor::lock;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
@@ -65,6 +66,22 @@ impl Log<'_> {
     /// Fails when the log is there and cannot be opened.
     pub(super) fn open_call(log: &Path) -> io::Result<Self> {
         Self::open_files(log, log.with_extension("gap"), false)
+    }
+
+    /// Opens a text that does not stand in a file as a log that is whole.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the system has no memory for it.
+    pub(super) fn of_text(text: &str) -> io::Result<Self> {
+        let mut file = File::from(memfd_create("text", MemfdFlags::CLOEXEC)?);
+        file.write_all(text.as_bytes())?;
+        Ok(Self {
+            total_bytes: text.len() as u64,
+            file: Some(file),
+            can_grow: false,
+            gap: Box::new(|| Ok(None)),
+        })
     }
 
     fn open_files(log: &Path, gap: PathBuf, can_grow: bool) -> io::Result<Self> {

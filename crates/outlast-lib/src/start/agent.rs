@@ -1,6 +1,5 @@
 //! What a start checks of an agent run, and binds for it.
 
-use super::ancestry::Parent;
 use super::{StartError, containment, environment, shell};
 use outlast_journal::agent::{AgentRequest, AgentSpec};
 use outlast_journal::{Checked, CommandLine, Request};
@@ -65,7 +64,7 @@ pub(super) fn spec(
     request: &Request,
     checked: &Checked,
     environment: &[(OsString, OsString)],
-    parent: Option<&Parent>,
+    agents_above: u32,
     mask: &dyn Fn(&str) -> String,
 ) -> Option<Box<AgentSpec>> {
     let asked = of(request)?;
@@ -76,6 +75,6 @@ pub(super) fn spec(
         request: asked,
         turns_max: checked.turns_max,
         call_env_names: environment::names_for_calls(request, environment),
-        has_sub_agents: parent.is_none_or(|parent| parent.agents == 0),
+        has_sub_agents: agents_above == 0,
     }))
 }

@@ -6,7 +6,7 @@
 use super::StartError;
 use crate::Store;
 use outlast_journal::agent::AgentSpec;
-use outlast_journal::{CommandLine, Kind, Request, RunId, Spec, Tier, names};
+use outlast_journal::{CommandLine, Containment, Kind, Request, RunId, Spec, Tier, names};
 use outlast_supervisor::process;
 
 /// The run inside which another is started.
@@ -21,6 +21,8 @@ pub(super) struct Parent {
     pub(super) agents: u32,
     /// How far it is contained.
     pub(super) tier: Tier,
+    /// What contains it: of an agent run, its calls.
+    pub(super) containment: Option<Containment>,
 }
 
 /// Returns how many agents stand above the run that is asked for.
@@ -67,13 +69,14 @@ pub(super) fn find(store: &Store, request: &Request) -> Result<Option<Parent>, S
         spec.agents_above + u32::from(spec.kind == Kind::Agent)
     });
     let tier = spec.as_ref().map_or(Tier::FullAccess, tier);
-    let root = spec.and_then(|spec| spec.root).unwrap_or(id);
+    let root = spec.as_ref().and_then(|spec| spec.root).unwrap_or(id);
     Ok(Some(Parent {
         id,
         root,
         depth,
         agents,
         tier,
+        containment: spec.and_then(|spec| spec.containment),
     }))
 }
 

@@ -8,6 +8,7 @@ use outlast_journal::{
     CommandLine, Containment, Network, Posture, Request, RunId, Surroundings, Tier, limits,
 };
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -159,7 +160,43 @@ pub(super) fn check_parent(request: &Request, parent: Option<&Parent>) -> Result
             parent_tier: parent.tier,
         });
     }
+    match &parent.containment {
+        Some(bound) if bound.tier != Tier::FullAccess => check_bound(request, parent.id, bound),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses another workspace, and hosts that the run around it cannot reach.
+fn check_bound(request: &Request, parent: RunId, bound: &Containment) -> Result<(), ContainError> {
+    let beyond = |what, asked: &dyn fmt::Display, bound: &dyn fmt::Display| {
+        Err(ContainError::BeyondParent {
+            what,
+            asked: asked.to_string(),
+            parent,
+            bound: bound.to_string(),
+        })
+    };
+    let cwd = fs::canonicalize(&request.cwd).unwrap_or_else(|_| request.cwd.clone());
+    if !cwd.starts_with(&bound.workspace) {
+        return beyond("workspace", &cwd.display(), &bound.workspace);
+    }
+    let asked = request.containment.as_ref();
+    let network = asked.map_or(&Network::None, |asked| &asked.network);
+    if !reaches_no_further(network, &bound.network) {
+        return beyond("network", network, &bound.network);
+    }
     Ok(())
+}
+
+/// Whether everything that `asked` leads to can be reached within `bound`.
+fn reaches_no_further(asked: &Network, bound: &Network) -> bool {
+    match (asked, bound) {
+        (Network::None, _) | (_, Network::Full) => true,
+        (Network::Allow(asked), Network::Allow(bound)) => {
+            asked.iter().all(|host| bound.contains(host))
+        }
+        (Network::Full, _) | (Network::Allow(_), Network::None) => false,
+    }
 }
 
 /// Whether a login shell has something to read.
@@ -236,6 +273,18 @@ pub enum ContainError {
         /// What that is bound to.
         parent_tier: Tier,
     },
+    /// The run would reach what the one that it is started inside of cannot.
+    #[error("{what} {asked} is beyond {bound}, which run `{parent}` is bound to")]
+    BeyondParent {
+        /// `workspace` or `network`.
+        what: &'static str,
+        /// What was asked for.
+        asked: String,
+        /// The run around it.
+        parent: RunId,
+        /// What that is bound to.
+        bound: String,
+    },
     /// Its stop command would run outside.
     #[error("a stop command would run outside of the containment")]
     StopCommand,
@@ -275,6 +324,7 @@ impl Advice for ContainError {
             Self::Workspace { .. } => "workspace_refused",
             Self::Gone { .. } => "workspace_gone",
             Self::AboveParent { .. } => "tier_above_parent",
+            Self::BeyondParent { .. } => "beyond_parent",
             Self::StopCommand => "stop_command_outside",
             Self::NoProxy => "proxy_missing",
             Self::Failed { .. } => "containment_failed",
@@ -289,6 +339,9 @@ impl Advice for ContainError {
             Self::Gone { .. } => "pass the path of a directory that exists".to_owned(),
             Self::AboveParent { parent_tier, .. } => {
                 format!("ask for --sandbox {} or less", parent_tier.word())
+            }
+            Self::BeyondParent { what, bound, .. } => {
+                format!("stay within the {what} {bound}")
             }
             Self::StopCommand => {
                 "leave the stop command away; the grace and TERM remain".to_owned()

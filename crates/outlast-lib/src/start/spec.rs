@@ -37,11 +37,16 @@ impl Store {
         if shown.argv != argv {
             birth.words = argv;
         }
-        let agent = agent::spec(request, checked, environment, *parent, &|text| {
+        let agent = agent::spec(request, checked, environment, *agents_above, &|text| {
             self.masked(text, &secrets).unwrap_or_default()
         });
+        // An agent run below another is a session of its own.
+        let is_below = agent.is_some() && *agents_above > 0;
+        let own_session = is_below.then(|| birth.id.to_string());
+        let plain = plain_spec(request, checked, birth);
         let spec = Spec {
             agent,
+            child_session_id: own_session.or(plain.child_session_id),
             argv: shown.argv,
             command: shown.command,
             label: shown.label,
@@ -55,7 +60,7 @@ impl Store {
             secrets,
             key: key.map(|key| key.name.clone()),
             request_hash: key.map(|key| key.request_hash.clone()),
-            ..plain_spec(request, checked, birth)
+            ..plain
         };
         birth.write_spec(&spec)?;
         Ok(spec)

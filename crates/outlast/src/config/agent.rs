@@ -13,12 +13,13 @@ use toml::{Table, Value};
 pub(crate) const TABLE: &str = "agent";
 
 /// Its keys, in the order in which they are shown.
-pub(crate) const KEYS: [&str; 5] = [
+pub(crate) const KEYS: [&str; 6] = [
     "model",
     "max_turns",
     "max_tokens",
     "max_cost",
     "ask_timeout",
+    "check_timeout",
 ];
 
 /// What is configured.
@@ -34,6 +35,8 @@ pub(crate) struct AgentConfig {
     pub(crate) cost_micros_max: Option<u64>,
     /// How long an ask stays open, in milliseconds.
     pub(crate) ask_ms: Option<u64>,
+    /// How long one check of `until` may take, in milliseconds.
+    pub(crate) check_ms: Option<u64>,
 }
 
 impl AgentConfig {
@@ -51,6 +54,7 @@ impl AgentConfig {
                 "max_turns" | "max_tokens" => "a whole number from 1",
                 "max_cost" => "US dollars above 0, such as 2.50",
                 "ask_timeout" => "a time up to an hour, such as \"10m\"",
+                "check_timeout" => "a time up to 10 minutes, such as \"2m\"",
                 _ => {
                     return Err(ConfigError::Key {
                         file: file.to_owned(),
@@ -76,7 +80,8 @@ impl AgentConfig {
             }
             "max_turns" => self.turns_max = Some(count(value)?),
             "max_tokens" => self.tokens_max = Some(count(value)?),
-            "ask_timeout" => self.ask_ms = Some(ask_ms(value)?),
+            "ask_timeout" => self.ask_ms = Some(ms(value, limits::ASK_MS)?),
+            "check_timeout" => self.check_ms = Some(ms(value, limits::GOAL_CHECK_MS)?),
             _ => self.cost_micros_max = Some(micros(value)?),
         }
         Some(())
@@ -89,14 +94,16 @@ impl AgentConfig {
             "max_turns" => json!(self.turns_max),
             "max_tokens" => json!(self.tokens_max),
             "ask_timeout" => json!(self.ask_ms.map(|ms| format!("{ms}ms"))),
+            "check_timeout" => json!(self.check_ms.map(|ms| format!("{ms}ms"))),
             _ => json!(self.cost_micros_max.map(dollars)),
         }
     }
 }
 
-fn ask_ms(value: &Value) -> Option<u64> {
+/// Reads a time of at most so many milliseconds.
+fn ms(value: &Value, most: u64) -> Option<u64> {
     let ms = duration_ms(value.as_str()?).ok()?;
-    (1..=limits::ASK_MS).contains(&ms).then_some(ms)
+    (1..=most).contains(&ms).then_some(ms)
 }
 
 fn count(value: &Value) -> Option<u64> {

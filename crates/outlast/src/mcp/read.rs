@@ -180,6 +180,7 @@ pub(super) fn with_output(
         .with("total_bytes", page.total_bytes)
         .with("truncated", page.truncated)
         .with_some("gap", gap)
+        .with_some("child_session_id", record.child_session_id.clone())
         .with_list("notices", notices.into_iter().map(Into::into).collect())
         .with("message", message))
 }
@@ -190,7 +191,7 @@ fn fitting(store: &Store, record: &Record, query: &OutputQuery) -> Result<Output
     let mut query = query.clone();
     let mut attempts = 0;
     loop {
-        let page = store.output(&record.id, &query);
+        let page = store.log(record, &query);
         let page = page.map_err(|error| Failure::new(&error, exit::USAGE))?;
         let json_bytes = Value::from(page.text.as_str()).to_string().len();
         attempts += 1;

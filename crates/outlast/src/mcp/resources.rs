@@ -127,7 +127,7 @@ fn output(store: &Store, record: &Record) -> Result<String, RequestError> {
         bytes_max: limits::TOOL_OUTPUT_BYTES_MAX,
         ..OutputQuery::default()
     };
-    let page = store.output(&record.id, &query);
+    let page = store.log(record, &query);
     let page = page.map_err(|error| broken(&Failure::new(&error, exit::ERROR)))?;
     if page.from_byte == 0 {
         return Ok(page.text);

@@ -55,6 +55,7 @@ pub(super) fn status_of(failure: &Failure) -> StatusCode {
         | "workspace_gone"
         | "tier_above_max"
         | "tier_above_parent"
+        | "beyond_parent"
         | "stop_command_outside"
         | "until_refused"
         | "no_model"

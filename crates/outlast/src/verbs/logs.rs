@@ -8,7 +8,7 @@ use crate::{
     surface::{Surface, failed, find, read_failure, tell_of_ends},
 };
 use outlast_lib::{
-    Followed, OutputError, OutputFrom, OutputPage, OutputQuery, RunId, Store, limits,
+    Followed, OutputError, OutputFrom, OutputPage, OutputQuery, Record, RunId, Store, limits,
 };
 use std::io::ErrorKind;
 
@@ -25,6 +25,7 @@ pub(crate) fn logs(surface: &mut Surface, arguments: &LogsArguments) -> Result<u
     let log = Log {
         store: &store,
         id,
+        sub_agent: record.clone().filter(|record| is_sub_agent(&store, record)),
         arguments,
         follows: arguments.follow
             && !record
@@ -43,9 +44,17 @@ pub(crate) fn logs(surface: &mut Surface, arguments: &LogsArguments) -> Result<u
     Ok(exit::FINE)
 }
 
+/// Returns whether a run is an agent run of our own below another, whose log is its final
+/// message.
+fn is_sub_agent(store: &Store, record: &Record) -> bool {
+    let spec = store.spec(&record.id);
+    spec.is_ok_and(|spec| spec.agent.is_some() && spec.agents_above > 0)
+}
+
 struct Log<'a> {
     store: &'a Store,
     id: RunId,
+    sub_agent: Option<Record>,
     arguments: &'a LogsArguments,
     /// Whether it goes on until the run ends: an ended run has no more to say.
     follows: bool,
@@ -71,6 +80,10 @@ impl Log<'_> {
     }
 
     fn text(&self, surface: &mut Surface) -> Result<(), Stop> {
+        if self.sub_agent.is_some() && !self.follows {
+            let page = self.page(&self.first(limits::WORKER_LINE_BYTES_MAX))?;
+            return Ok(surface.screen.print(&page.text)?);
+        }
         let mut at = match self.arguments.lines {
             Some(_) => self.newest(surface)?,
             None => self.onward(surface, self.arguments.since_byte.unwrap_or(0))?,
@@ -148,9 +161,11 @@ impl Log<'_> {
     }
 
     fn page(&self, query: &OutputQuery) -> Result<OutputPage, Stop> {
-        self.store
-            .output(&self.id, query)
-            .map_err(|error| output_stop(&error))
+        let page = match &self.sub_agent {
+            Some(record) => self.store.log(record, query),
+            None => self.store.output(&self.id, query),
+        };
+        page.map_err(|error| output_stop(&error))
     }
 }
 

@@ -350,7 +350,11 @@ fn a_turn_that_ends_with_its_command_running_goes_on_once_when_that_has_ended() 
             .text("The build runs; I wait.")
             .turn_from(|asked| {
                 let told = asked.body.to_string();
-                assert_eq!(told.matches("has ended: completed").count(), 1, "{told}");
+                assert_eq!(
+                    told.matches("that you started has ended").count(),
+                    1,
+                    "{told}"
+                );
                 Turn::text("The build is done.")
             }),
     );
@@ -374,4 +378,48 @@ fn a_turn_that_ends_with_its_command_running_goes_on_once_when_that_has_ended() 
     let woken = woken.expect("the notice stands in the journal");
     let late = crate::case_ground::span_ms(&child["ended"], &woken["ts"]);
     assert!((0..2_000 + 8_000).contains(&late), "{late} ms");
+}
+
+/// As often as a run replaces its worker, at places that a seed chooses.
+#[test]
+fn a_worker_that_is_killed_again_and_again_repeats_and_loses_no_call() {
+    const CALLS: usize = 24;
+    for seed in [1_u64, 2, 3] {
+        let agents = Agents::new();
+        agents.model.answer_all(|asked| match asked.results.len() {
+            done if done < CALLS => {
+                Turn::call("shell", shell(&format!("echo {} >> effects", done + 1)))
+            }
+            _ => Turn::text("All are done."),
+        });
+        let mut state = seed;
+        let mut places: Vec<usize> = (0..5)
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                usize::try_from(state >> 33).unwrap_or(0) % CALLS
+            })
+            .collect();
+        places.sort_unstable();
+        let id = agents.start(&["--sandbox", "host"], "Count.");
+        for (place, number) in places.iter().zip(1..) {
+            let what = format!("seed {seed}: {place} calls");
+            eventually(&what, SOON, || agents.effects("effects").len() >= *place);
+            let workers = || agents.facts(&id, "worker.started").len();
+            let what = format!("seed {seed}: worker {number}");
+            eventually(&what, SOON, || workers() >= number);
+            kill(agents.worker(&id));
+            let what = format!("seed {seed}: a worker after {number}");
+            eventually(&what, SOON, || workers() > number);
+        }
+        let record = agents.ground.ended(&id);
+        assert_eq!(record["status"], "completed", "seed {seed}: {record:#}");
+        let expected: Vec<String> = (1..=CALLS).map(|number| number.to_string()).collect();
+        assert_eq!(agents.effects("effects"), expected, "seed {seed}");
+        let unknown = agents.facts(&id, "call.result");
+        let unknown = unknown.iter().filter(|result| result["is_unknown"] == true);
+        assert_eq!(unknown.count(), 0, "seed {seed}");
+        agents.model.assert_histories();
+    }
 }

@@ -327,3 +327,37 @@ fn a_request_is_made_by_a_hand_where_the_host_may() {
     assert!(answers[0].contains("scripted"), "{}", answers[0]);
     assert!(answers[1].contains("code: bad_url"), "{}", answers[1]);
 }
+
+#[test]
+fn what_a_person_approves_is_done_on_the_host_and_nothing_else() {
+    let stage = Stage::new();
+    let script = Script::new()
+        .call("write_file", json!({"path": "a", "content": "a\n"}))
+        .call(
+            "shell",
+            json!({"command": "echo b > ../outside", "on_host": true}),
+        )
+        .call("shell", json!({"command": "echo c > ../inside"}))
+        .text("Done.");
+    stage.model.play(script);
+    let words = ["do", "--sandbox", "read", "--ask", "do the task"];
+    let output = capture(stage.command(&words));
+    let id = output.stdout.trim().to_owned();
+    for call in ["1.1", "2.1"] {
+        eventually("the run asks", SOON, || {
+            let events = stage.ground.program.run(&["events", "--jsonl", &id]).stdout;
+            let asked = format!("\"ask\":\"{call}\"");
+            events.lines().any(|line| line.contains(&asked))
+        });
+        let approved = stage.ground.program.run(&["approve", &id]);
+        assert_eq!(approved.code, Some(0), "{approved:#?}");
+    }
+    let record = stage.ground.ended(&id);
+    assert_eq!(record["status"], "completed", "{record:#}");
+    let answers = stage.answers();
+    assert_eq!(answers[0], "new file, 1 lines, 2 bytes\n");
+    assert!(answers[1].starts_with("[exit code 0"), "{}", answers[1]);
+    assert_eq!(fs::read_to_string(stage.work("a")).unwrap(), "a\n");
+    assert!(stage.work("../outside").exists());
+    assert!(!stage.work("../inside").exists());
+}

@@ -95,15 +95,35 @@ impl Bait {
         })
     }
 
+    /// Has the probe run inside by who can run a shell text there, and returns the outcomes that
+    /// the answer of `act` tells.
+    pub(crate) fn probe_by(&self, act: impl FnOnce(&str) -> Output) -> BTreeMap<String, String> {
+        let bait = self.told(false).to_string();
+        let probe = self.ground.work().join("probe.py");
+        let output = act(&format!("{PYTHON} {} '{bait}'", probe.display()));
+        let mut outcomes = read(&output);
+        self.look(&mut outcomes);
+        outcomes
+    }
+
+    /// Returns the search path that has a toolchain of the home in it.
+    pub(crate) fn path(&self) -> String {
+        format!(
+            "{}/.cargo/bin:/usr/bin:/bin",
+            self.ground.home.path().display()
+        )
+    }
+
+    /// Returns the folder outside of the project.
+    pub(crate) fn out(&self) -> &Path {
+        &self.out
+    }
+
     /// Runs the probe with a descriptor of the outside left open, under these words if any.
     pub(crate) fn probe(&self, words: &[&str]) -> BTreeMap<String, String> {
         let out = self.out.to_str().expect("text");
         let bait = self.told(words.is_empty()).to_string();
         let probe = self.ground.work().join("probe.py");
-        let path = format!(
-            "{}/.cargo/bin:/usr/bin:/bin",
-            self.ground.home.path().display()
-        );
         let text = "exec 9<\"$0\"; exec \"$@\"";
         let mut all = vec!["-c", text, out];
         all.extend(words);
@@ -116,7 +136,7 @@ impl Bait {
             all.splice(0..0, ["--mount", "--propagation", "private", "/bin/sh"]);
         }
         let mut command = self.ground.command(Path::new(program), &all);
-        command.env("PATH", path);
+        command.env("PATH", self.path());
         let output = capture(command);
         let mut outcomes = read(&output);
         self.look(&mut outcomes);

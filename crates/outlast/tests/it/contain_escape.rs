@@ -32,7 +32,7 @@ const NO_BAIT: [(&str, &str); 2] = [
     ),
 ];
 /// Attempts whose success is reported rather than held.
-const REPORTED: [&str; 1] = ["orders: absent .codex, made (reported)"];
+pub(crate) const REPORTED: [&str; 1] = ["orders: absent .codex, made (reported)"];
 /// Attempts that Landlock alone does not hold, or is not known to: they are those of the
 /// guarantees that it lacks.
 const NOT_BY_LANDLOCK: [&str; 15] = [
@@ -53,7 +53,7 @@ const NOT_BY_LANDLOCK: [&str; 15] = [
     "write: times outside",
 ];
 /// What must work inside.
-const USE: &str = "use: ";
+pub(crate) const USE: &str = "use: ";
 /// Attempts that a container does not hold: its process 1 is the engine's, with the rights of the
 /// command and without a secret.
 const NOT_BY_CONTAINER: [&str; 3] = [

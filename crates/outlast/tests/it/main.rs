@@ -1,14 +1,22 @@
 //! Promises of the command line, shown on the program itself. One file per promise.
 #![cfg(test)]
 
+mod agent_bad_input;
+mod agent_children;
+mod agent_escape;
 mod agent_ground;
 mod agent_kill;
 mod agent_loop;
+mod agent_once;
+mod agent_proof;
+mod agent_reach;
+mod agent_secret;
 mod agent_stage;
 mod agent_surface;
 mod agent_surface_cli;
 mod agent_surface_more;
 mod agent_tools;
+mod agent_tricks;
 mod case_bad_input;
 mod case_child;
 mod case_durable;

@@ -7,7 +7,7 @@ use outlast_journal::agent::{Final, Input, Told, Work};
 use outlast_journal::worker::{
     Answered, CallAsk, CallClaimed, CallEnd, CallEnded, CallProgram, Heard, Said,
 };
-use outlast_journal::{Fact, Line, Seq, Spec, StopCause, Timestamp, limits, names};
+use outlast_journal::{Fact, Limits, Line, Seq, Spec, StopCause, Timestamp, limits, names};
 use outlast_testkit::Home;
 use outlast_testkit::model::ScriptedModel;
 use serde_json::{Value, json};
@@ -155,8 +155,7 @@ impl Boss {
 
     /// Lets one worker work until it leaves or is cut off.
     fn one_worker(&self) {
-        outlast_lib::Store::open(&self.home.store(), outlast_lib::Limits::default())
-            .expect("a store");
+        outlast_lib::Store::open(&self.home.store(), Limits::default()).expect("a store");
         fs::create_dir_all(self.dir().join(names::CALLS)).expect("a run");
         let spec = self.spec();
         fs::File::create(self.dir().join(names::SPEC))
@@ -179,7 +178,7 @@ impl Boss {
         let mut out = self.log.borrow_mut();
         runtime.block_on(async {
             let log = Log::new(&mut *out);
-            let begun = work::begin(&spec, &self.dir(), theirs, log).await;
+            let begun = work::begin(&spec, &self.dir(), Limits::default(), theirs, log).await;
             if let Ok(mut worker) = begun {
                 worker.work().await.ok();
             }

@@ -104,7 +104,7 @@ fn a_check_that_cannot_run_counts_as_not_passed_is_told_and_ends_after_the_same_
 #[test]
 fn a_check_that_fails_in_ever_new_ways_is_run_ten_times() {
     let boss = Boss::with(
-        json!({"until": "echo x >> n; head -c $(wc -l < n) /dev/zero | tr '\\0' y; exit 1"}),
+        &json!({"until": "echo x >> n; head -c $(wc -l < n) /dev/zero | tr '\\0' y; exit 1"}),
     );
     boss.model.answer_all(|_| Turn::text("It is done."));
     let end = boss.work();

@@ -16,7 +16,7 @@ fn agent(status: Status) -> Record {
 }
 
 fn head(record: &Record, model: Option<&str>) -> String {
-    frame(record, model).head
+    frame(record, model, false).head
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn each_state_has_its_line_with_the_model_and_the_session() {
         let mut record = agent(status);
         record.child_session_id = Some("c1".to_owned());
         change(&mut record);
-        assert_eq!(frame(&record, None).foot, "[child session: c1]\n");
+        assert_eq!(frame(&record, None, false).foot, "[child session: c1]\n");
         head(&record, Some("big"))
     };
     let after = " · child session c1 · model big]";
@@ -77,5 +77,34 @@ fn each_state_has_its_line_with_the_model_and_the_session() {
 fn what_is_not_known_is_left_out() {
     let record = agent(Status::Completed);
     assert_eq!(head(&record, None), "[sub-agent finished · success: true]");
-    assert_eq!(frame(&record, None).foot, "");
+    assert_eq!(frame(&record, None, false).foot, "");
+}
+
+#[test]
+fn an_agent_of_our_own_says_what_its_worker_said() {
+    let mut record = agent(Status::Running);
+    let line = |record: &Record| frame(record, None, true).head;
+    assert_eq!(line(&record), "[sub-agent is running; its newest output]");
+    record.status = Status::Failed;
+    record.exit_code = Some(0);
+    record.summary = Some("stopped: all 3 turns are used".to_owned());
+    assert_eq!(
+        line(&record),
+        "[sub-agent failed: stopped: all 3 turns are used · success: false]"
+    );
+    record.failure = Some(Failure {
+        code: "model_refused".to_owned(),
+        message: "the model refused to go on".to_owned(),
+        errno: None,
+    });
+    assert!(record.started.is_some());
+    assert_eq!(
+        line(&record),
+        "[sub-agent failed: the model refused to go on · success: false]"
+    );
+    record.started = None;
+    assert_eq!(
+        line(&record),
+        "[sub-agent could not be run: the model refused to go on · success: false]"
+    );
 }

@@ -3,7 +3,8 @@
 use super::{Host, id_of, open};
 use crate::home::{LIMIT, Place, is_alive};
 use libtest_mimic::{Failed, Trial};
-use outlast_lib::{Limits, Status};
+use outlast_lib::background::Background;
+use outlast_lib::{Limits, ListQuery, Status};
 use outlast_testkit::eventually;
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ pub(crate) fn register(trials: &mut Vec<Trial>) {
         a_label_means_the_run_of_this_session,
         an_answer_has_sixteen_kibibytes_of_output_unless_asked_for_less,
         a_run_of_lifetime_session_ends_with_its_host,
+        a_start_that_comes_again_with_its_key_starts_nothing_more,
     );
 }
 
@@ -368,4 +370,30 @@ fn a_run_of_lifetime_session_ends_with_its_host() -> Result<(), Failed> {
         (Status::Cancelled, Some("session"))
     );
     Ok(())
+}
+
+fn a_start_that_comes_again_with_its_key_starts_nothing_more() {
+    let host = Host::new();
+    let asked = json!({"command": "echo x >> starts"});
+    let start =
+        |background: &Background, key: &str| background.call_once("background_run", &asked, key);
+    let first = id_of(&start(&host.background, "run:1.1").value());
+    host.ended(&first);
+    let again = start(&host.background, "run:1.1");
+    assert!(!again.is_error(), "{}", again.text());
+    assert_eq!(id_of(&again.value()), first);
+    let other = id_of(&start(&host.background, "run:1.2").value());
+    assert_ne!(other, first);
+    host.ended(&other);
+    // A later run of the same work is another session: it is told of the run, and starts none.
+    let later = open(&host.place, "later", |_| {});
+    let told = start(&later, "run:1.1");
+    assert!(told.is_error(), "{}", told.text());
+    assert!(told.text().contains(first.as_str()), "{}", told.text());
+    let all = ListQuery {
+        limit: 10,
+        ..ListQuery::default()
+    };
+    let listing = host.place.store.list(&all).expect("the store can be read");
+    assert_eq!(listing.records.len(), 2);
 }

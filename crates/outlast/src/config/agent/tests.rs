@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<AgentConfig, ConfigError> {
 #[test]
 fn every_key_is_read_and_shown() {
     let text = "model = \"ollama/qwen3\"\nmax_turns = 20\nmax_tokens = 100000\nmax_cost = 2.5\n\
-        ask_timeout = \"10m\"";
+        ask_timeout = \"1m\"\ncheck_timeout = \"2s\"";
     let config = read(text).expect("it holds");
     let shown: Vec<Json> = KEYS.iter().map(|key| config.value(key)).collect();
     assert_eq!(
@@ -20,7 +20,8 @@ fn every_key_is_read_and_shown() {
             json!(20),
             json!(100_000),
             json!(2.5),
-            json!("600000ms")
+            json!("60000ms"),
+            json!("2000ms"),
         ]
     );
     assert_eq!(config.cost_micros_max, Some(2_500_000));
@@ -40,6 +41,8 @@ fn what_means_nothing_is_refused_with_its_key() {
         ("max_tokens = \"many\"", "agent.max_tokens"),
         ("max_cost = -1", "agent.max_cost"),
         ("max_cost = 0.0000001", "agent.max_cost"),
+        ("ask_timeout = \"2h\"", "agent.ask_timeout"),
+        ("check_timeout = \"11m\"", "agent.check_timeout"),
         ("modell = \"x\"", "agent.modell"),
     ] {
         let error = read(text).expect_err(text).to_string();

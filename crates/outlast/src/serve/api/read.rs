@@ -171,7 +171,7 @@ pub(super) fn output(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut notices = Vec::new();
     let query = output_query(&mut arguments, &mut notices).map_err(|error| bad(&error))?;
     let record = call.record()?;
-    let page = call.store.output(&record.id, &query);
+    let page = call.store.log(&record, &query);
     let page = page.map_err(|error| Failure::new(&error, exit::USAGE))?;
     call.note_told(std::slice::from_ref(&record));
     Ok(Answer::fine(&Output::of(record.id, &page)).noting(notices))
