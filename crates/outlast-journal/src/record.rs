@@ -5,7 +5,7 @@ use crate::{
     Survives, Timestamp, Usage, approval::NeedsApproval, limits, signal_number, text,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a reader saw beside spec and journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -397,7 +397,15 @@ impl Event {
             kind: line.kind,
             phase: line.phase,
             message: line.message,
-            data: line.data,
+            // Readers are told an object always, also of a fact without details.
+            data: match line.data {
+                Value::Null => Value::Object(Map::new()),
+                data @ (Value::Bool(_)
+                | Value::Number(_)
+                | Value::String(_)
+                | Value::Array(_)
+                | Value::Object(_)) => data,
+            },
         })
     }
 }

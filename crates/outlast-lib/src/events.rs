@@ -109,7 +109,7 @@ fn first_kept(total: u64) -> u64 {
 fn mask(event: &mut Event, masker: Option<&Masker>) {
     let Some(masker) = masker else {
         event.message = event.message.take().map(|_| hidden());
-        event.data = serde_json::Value::Null;
+        event.data = serde_json::json!({});
         return;
     };
     if masker.is_empty() {

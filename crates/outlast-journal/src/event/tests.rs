@@ -242,7 +242,7 @@ fn each_cause_has_its_word_and_its_state() {
 
 #[test]
 fn a_kind_of_a_later_version_is_unknown_and_its_data_kept() {
-    let text = br#"{"v":9,"seq":0,"ts":"2026-11-29T16:15:27.123Z","type":"ask","data":[{"q":1}]}"#;
+    let text = br#"{"v":9,"seq":0,"ts":"2026-11-29T16:15:27.123Z","type":"tide","data":[{"q":1}]}"#;
     let line = Line::from_bytes(text).unwrap();
     assert_eq!(line.fact().unwrap(), Fact::Unknown);
     assert_eq!(line.data, json!([{"q": 1}]));

@@ -309,13 +309,13 @@ fn a_torn_line_before_reserved_space_is_torn() {
 #[test]
 fn kinds_of_later_versions_are_numbered_kept_and_ignored() {
     let text = format!(
-        "{{\"v\":2,\"seq\":6,\"ts\":\"{}\",\"type\":\"goal_evaluated\",\"phase\":\"goal\",\
+        "{{\"v\":2,\"seq\":6,\"ts\":\"{}\",\"type\":\"tide_turned\",\"phase\":\"goal\",\
          \"message\":\"not yet\",\"data\":{{\"check\":\"make\"}},\"later\":[1]}}",
         at(9)
     );
     let line = Line::from_bytes(text.as_bytes()).unwrap();
     assert_eq!(line.fact().unwrap(), Fact::Unknown);
-    assert_eq!(line.kind, "goal_evaluated");
+    assert_eq!(line.kind, "tide_turned");
     assert_eq!(line.data["check"], "make");
     let journal = [
         lines(&facts()[..6]).concat(),
