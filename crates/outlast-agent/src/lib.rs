@@ -72,11 +72,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     parts.join(": ")
 }
 
-fn try_to_work(
-    words: &[OsString],
-    limits: Limits,
-    out: &mut dyn Write,
-) -> Result<(), StartError> {
+fn try_to_work(words: &[OsString], limits: Limits, out: &mut dyn Write) -> Result<(), StartError> {
     let [_, dir] = words else {
         return Err(StartError::Words);
     };

@@ -225,7 +225,7 @@ impl Toolbox {
             OwnAct::Background(name) => {
                 let runs = self.runs.clone().ok_or_else(not_planned)?;
                 let call = call.to_owned();
-                return in_thread(Box::new(move || Ok(runs.act(&call, &name, &arguments)))).await;
+                return in_thread(Box::new(move || runs.act(&call, &name, &arguments))).await;
             }
         };
         let workspace = self.workspace.clone();

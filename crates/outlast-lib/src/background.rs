@@ -22,7 +22,7 @@ pub use arguments::ArgumentError;
 pub use ends::Finished;
 pub use look::{CommandError, HostTask, HostTasks};
 pub use spawner::{SpawnError, Spawned, Spawner, SubAgent};
-pub use tools::Tool;
+pub use tools::{Tool, offered};
 pub use wake::wake_prompt;
 
 use crate::{Containment, Counts, ListQuery, Origin, ReadError, Record, Status, Store};
@@ -102,7 +102,7 @@ impl Background {
 
     /// Returns the tools that the host offers its model, always in this order.
     pub fn tools(&self) -> Vec<Tool> {
-        tools::all(self.has_spawner()).collect()
+        offered(self.has_spawner())
     }
 
     /// Returns what to show a person while a tool works; `None` for a tool that is not here.

@@ -219,10 +219,10 @@ pub(crate) fn say(
 }
 
 fn send_failure(error: &SendError) -> Failure {
-    match error {
-        SendError::Read(error) => read_failure(error),
-        error => Failure::new(error, exit::ERROR),
+    if let SendError::Read(error) = error {
+        return read_failure(error);
     }
+    Failure::new(error, exit::ERROR)
 }
 
 /// Returns whether words allow what is asked, and those of them that are for the model.

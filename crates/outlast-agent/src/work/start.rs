@@ -99,10 +99,9 @@ pub(crate) async fn begin<'a>(
     let chain = chain(&store, agent);
     let first = chain.last().copied().unwrap_or(spec.id);
     let environment = std::env::vars_os().collect();
-    // Without its runs an agent still works: what it cannot have it is not offered.
-    let runs = Runs::open(spec, agent, &store, first, environment);
+    let runs = Runs::of(spec, agent, &store, first, environment);
     let around = surroundings(spec, agent, &store, &chain);
-    let runs = runs.ok().flatten().map(Arc::new);
+    let runs = runs.map(Arc::new);
     let mut own_runs = OwnRuns::new(runs.clone());
     let mut tools = Toolbox::new(around).with_runs(runs);
     let mut memory = Memory::default();

@@ -3,9 +3,13 @@
 //! One piece of code for all surfaces, for runs whose worker told how it ended
 //! and for those whose worker did not. Fields are added here, never renamed.
 
+mod sandbox;
+
+pub use sandbox::Sandbox;
+
 use super::report::{Receipt, Report, UnknownCall};
 use super::{Final, ModelChoice};
-use crate::{End, Posture, RunId, Spec, State, Status, Tier, limits, text};
+use crate::{End, RunId, Spec, State, Status, limits, text};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -129,65 +133,6 @@ pub struct Goal {
     pub iterations: u64,
     /// Why no other check followed.
     pub halt: String,
-}
-
-/// What the calls of an agent run may touch. The first seven fields are always there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Sandbox {
-    /// `contained`, or `host` where nothing contains the calls.
-    pub mode: String,
-    /// Image of the container.
-    pub image: Option<String>,
-    /// `none`, `allow:HOST,…` or `full`.
-    pub network: String,
-    /// `ReadOnly`, `SandboxEdit` or `FullAccess`.
-    pub tier: String,
-    /// The workspace.
-    pub root: Option<String>,
-    /// How the workspace is mounted: `rw` or `ro`.
-    pub mount: Option<String>,
-    /// Why less was bound than is best, if so.
-    pub fallback_notice: Option<String>,
-    /// What contains the calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backend: Option<String>,
-    /// What was seen to hold, from inside.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub guarantees: Vec<String>,
-    /// What was asked for and does not hold.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
-}
-
-impl Sandbox {
-    /// Returns what this posture says, which was bound for a run in `root`, or only asked for.
-    pub fn of_posture(posture: &Posture, root: &str) -> Self {
-        Self {
-            mode: posture.mode.clone(),
-            image: posture.image.clone(),
-            network: posture.network.clone(),
-            tier: posture.tier.clone(),
-            root: posture.root.clone().or_else(|| Some(root.to_owned())),
-            mount: posture.mount.clone().or_else(|| Some("rw".to_owned())),
-            fallback_notice: posture.fallback_notice.clone(),
-            backend: posture.backend.clone(),
-            guarantees: posture.guarantees.clone(),
-            missing: posture.missing.clone(),
-        }
-    }
-
-    /// Returns what holds for the calls of the run of `spec`, whose posture is `posture`.
-    pub fn of(spec: &Spec, posture: &Posture) -> Self {
-        let mut sandbox = Self::of_posture(posture, &spec.cwd);
-        let agent = spec.agent.as_deref();
-        if agent.is_some_and(|agent| agent.request.is_local) {
-            // Nothing is bound and nothing needs to be: the worker reads, and runs no process.
-            Tier::ReadOnly.as_str().clone_into(&mut sandbox.tier);
-            "none".clone_into(&mut sandbox.network);
-            sandbox.mount = Some("ro".to_owned());
-        }
-        sandbox
-    }
 }
 
 /// How a run ended, in the words of the document.
@@ -343,17 +288,17 @@ fn verdict(end: &End, last: Option<&Final>, workers: u32) -> Verdict {
                 failed(&failure.code, &failure.message, &COULD_NOT_START)
             }
             Some(failure) => failed(RUN_TASK_DIED, &failure.message, &RUN_TASK_DIED_SAYS),
-            None => match end.ended_by.strip_prefix("limit:") {
-                Some(limit) => failed(&format!("{limit}_limit"), &end.summary, &LIMIT),
-                None => {
-                    let workers = workers.max(1);
-                    let message = format!(
-                        "the worker ended without a result ({workers} of them): {}",
-                        end.summary
-                    );
-                    failed(RUN_TASK_DIED, &message, &RUN_TASK_DIED_SAYS)
-                }
-            },
+            None if let Some(limit) = end.ended_by.strip_prefix("limit:") => {
+                failed(&format!("{limit}_limit"), &end.summary, &LIMIT)
+            }
+            None => {
+                let workers = workers.max(1);
+                let message = format!(
+                    "the worker ended without a result ({workers} of them): {}",
+                    end.summary
+                );
+                failed(RUN_TASK_DIED, &message, &RUN_TASK_DIED_SAYS)
+            }
         },
     }
 }

@@ -237,6 +237,7 @@ impl Report {
     /// A call whose end was written is a receipt. One that was running when the run was stopped
     /// (`is_stopped`) ended with it, and is a receipt that failed. Of every other one that could
     /// change something, nobody knows.
+    #[must_use]
     pub fn settled(mut self, is_stopped: bool) -> Self {
         for (call, open) in std::mem::take(&mut self.open) {
             let ok = open.ended.as_ref().is_some_and(is_fine);

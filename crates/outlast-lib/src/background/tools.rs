@@ -39,6 +39,11 @@ pub struct Tool {
     pub schema: Value,
 }
 
+/// Returns the tools that a host offers its model, with or without a spawner, in their order.
+pub fn offered(has_spawner: bool) -> Vec<Tool> {
+    all(has_spawner).collect()
+}
+
 /// Returns the tools in their order.
 pub(super) fn all(has_spawner: bool) -> impl Iterator<Item = Tool> {
     let tools = [run(), agent(), list(), output(), cancel()];

@@ -12,7 +12,12 @@ const EDGES: &[(&str, &[&str])] = &[
     ("outlast-agent", &["outlast-journal", "outlast-lib"]),
     (
         "outlast",
-        &["outlast-lib", "outlast-journal", "outlast-supervisor"],
+        &[
+            "outlast-agent",
+            "outlast-lib",
+            "outlast-journal",
+            "outlast-supervisor",
+        ],
     ),
     ("outlast-testkit", &[]),
 ];

@@ -95,9 +95,13 @@ pub(super) fn start(call: &Call<'_>, asked: Start) -> Result<Answer, Refused> {
     let mut notices = Vec::new();
     let request = request(call, asked, &mut notices)?;
     let begun = run::start_once(call, request);
-    let begun = begun.map_err(|error| match &error {
-        StartError::Request(wrong) if is_argument(wrong) => Refused::Argument(wrong.to_string()),
-        _ => Refused::Failure(run::start_failure(&error)),
+    let begun = begun.map_err(|error| {
+        if let StartError::Request(wrong) = &error
+            && is_argument(wrong)
+        {
+            return Refused::Argument(wrong.to_string());
+        }
+        Refused::Failure(run::start_failure(&error))
     })?;
     if !begun.is_replayed {
         call.desk.note_start();
@@ -286,9 +290,10 @@ pub(super) fn asked_for(record: &Record, now_ms: u64) -> Option<Value> {
 
 fn poll_message(polled: &Polled) -> String {
     let (record, page) = (&polled.record, &polled.page);
-    let more = match page.more {
-        true => format!(" More events: since_seq {}.", page.next_seq.0),
-        false => String::new(),
+    let more = if page.more {
+        format!(" More events: since_seq {}.", page.next_seq.0)
+    } else {
+        String::new()
     };
     if let Some(document) = &polled.document {
         return format!("Ended: {}.{more}", document.status);

@@ -157,13 +157,8 @@ pub(super) fn answered(
             .filter(|text| !text.trim().is_empty());
         // One that is not open any more was answered by somebody else, who was first.
         let answer = store.answer(&record.id, Some(ask), approved, text, by);
-        if let Err(error) = answer {
-            match error {
-                AnswerError::NoAnswer { .. } => {
-                    return Err(RequestError::internal(error.to_string()));
-                }
-                _ => continue,
-            }
+        if let Err(error @ AnswerError::NoAnswer { .. }) = answer {
+            return Err(RequestError::internal(error.to_string()));
         }
     }
     Ok(())

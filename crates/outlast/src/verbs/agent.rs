@@ -35,14 +35,14 @@ pub(crate) fn act(surface: &mut Surface, arguments: DoArguments) -> Result<u8, S
     let watch = arguments.watch;
     let posture = posture(&arguments);
     let outcome = begin(surface, arguments).and_then(|begun| attend(surface, begun, watch));
-    told(surface, watch, posture, outcome)
+    told(surface, watch, &posture, outcome)
 }
 
 /// Starts a run that goes on where another ended.
 pub(crate) fn resume(surface: &mut Surface, arguments: ResumeArguments) -> Result<u8, Stop> {
     let watch = arguments.watch;
-    let outcome = go_on(surface, arguments).and_then(|begun| attend(surface, begun, watch));
-    told(surface, watch, Posture::host(), outcome)
+    let outcome = go_on(surface, &arguments).and_then(|begun| attend(surface, begun, watch));
+    told(surface, watch, &Posture::host(), outcome)
 }
 
 /// A run that was begun, and what ends the watching of it.
@@ -143,7 +143,7 @@ fn attend(surface: &mut Surface, started: Started, watch: Watch) -> Result<u8, S
 fn told(
     surface: &mut Surface,
     watch: Watch,
-    posture: Posture,
+    posture: &Posture,
     outcome: Result<u8, Stop>,
 ) -> Result<u8, Stop> {
     let failure = match outcome {
@@ -159,7 +159,7 @@ fn told(
         }
     };
     let root = env::current_dir().unwrap_or_default();
-    let sandbox = Sandbox::of_posture(&posture, &root.to_string_lossy());
+    let sandbox = Sandbox::of_posture(posture, &root.to_string_lossy());
     let mut document =
         Document::unfinished(failure.code(), &failure.sentence(), failure.hint(), sandbox);
     document.run_id = failure.run();
@@ -258,7 +258,7 @@ fn read_schema(path: &Path) -> Result<Value, Failure> {
     Ok(schema)
 }
 
-fn go_on(surface: &Surface, arguments: ResumeArguments) -> Result<Started, Stop> {
+fn go_on(surface: &Surface, arguments: &ResumeArguments) -> Result<Started, Stop> {
     let config = surface.config()?;
     let store = surface.open()?;
     let record = find_record(&store, &arguments.id)?;

@@ -11,6 +11,7 @@ use crate::{
     words,
 };
 use outlast_lib::{AnswerError, ListQuery, Record, RunId, Status};
+use std::fmt::Write;
 
 /// Who answers at the command line.
 const BY: &str = "cli";
@@ -50,12 +51,9 @@ pub(crate) fn asks(surface: &mut Surface, arguments: &AsksArguments) -> Result<u
         let age = look.now.unix_ms().saturating_sub(asked.since.unix_ms());
         let label = clean(&record.label);
         let tool = clean(&asked.tool);
-        page.push_str(&format!(
-            "{}  {}  {tool}  {}\n",
-            look.paint(Paint::Bold, &id),
-            look.paint(Paint::Dim, &pad_left(&words::age(age), 4)),
-            look.paint(Paint::Dim, &label),
-        ));
+        let (id, label) = (look.paint(Paint::Bold, &id), look.paint(Paint::Dim, &label));
+        let age = look.paint(Paint::Dim, &pad_left(&words::age(age), 4));
+        writeln!(page, "{id}  {age}  {tool}  {label}").ok();
         for line in asked.question.lines() {
             let line = format!("{}{}", pad("", 6), clean(line));
             page.push_str(&look.fit(&line, 0));
@@ -63,7 +61,7 @@ pub(crate) fn asks(surface: &mut Surface, arguments: &AsksArguments) -> Result<u
         }
         if asked.more > 0 {
             let more = words::count(asked.more, "more ask", "more asks");
-            page.push_str(&format!("      and {more} of this run\n"));
+            writeln!(page, "      and {more} of this run").ok();
         }
     }
     surface.screen.print(&page)?;

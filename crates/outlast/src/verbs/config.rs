@@ -67,7 +67,9 @@ pub(crate) fn config(surface: &mut Surface, arguments: &JsonArguments) -> Result
         let value = match config.agent.value(key) {
             Value::Null => String::new(),
             Value::String(text) => text,
-            other => other.to_string(),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                other.to_string()
+            }
         };
         lines.push(format!("{}= {value}", pad(key, NAME_COLUMNS)));
     }

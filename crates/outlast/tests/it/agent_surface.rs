@@ -6,7 +6,7 @@
 use crate::{
     agent_ground::Agents,
     agent_stage::kinds,
-    case_ground::{Ground, SOON},
+    case_ground::{Ground, SOON, write},
 };
 use outlast_testkit::{
     eventually, eventually_some,
@@ -21,7 +21,7 @@ fn id_of(begun: &Value) -> String {
 #[test]
 fn start_poll_and_the_report_make_a_round() {
     let stage = Agents::new();
-    std::fs::write(stage.ground.home.work().join("notes.txt"), "seven\n").expect("a file");
+    write(&stage.ground.home.work().join("notes.txt"), "seven\n");
     stage.model.play(
         Script::new()
             .call("read_file", json!({"path": "notes.txt"}))

@@ -3,7 +3,7 @@
 use crate::{
     agent_ground::Agents,
     agent_stage::kinds,
-    case_ground::{SOON, kill},
+    case_ground::{SOON, kill, write},
 };
 use outlast_testkit::{
     eventually_some,
@@ -169,16 +169,15 @@ fn a_goal_is_passed_by_its_check_alone() {
 fn an_answer_keeps_its_schema_and_what_is_no_schema_is_refused() {
     let stage = Agents::new();
     let file = stage.ground.home.work().join("schema.json");
-    std::fs::write(&file, r#"{"type": 7}"#).expect("a file");
+    write(&file, r#"{"type": 7}"#);
     let words = ["do", "--local", "--json-schema", "schema.json", "count"];
     let output = stage.run(&words);
     assert_eq!(output.code, Some(2), "{output:#?}");
     assert!(output.stderr.contains("code: schema_"), "{}", output.stderr);
-    std::fs::write(
+    write(
         &file,
         r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#,
-    )
-    .expect("a file");
+    );
     stage.model.play(Script::new().text(r#"{"n": 3}"#));
     let words = [
         "do",

@@ -13,7 +13,7 @@ use outlast_testkit::{
     model::{Script, Turn},
 };
 use serde_json::{Value, json};
-use std::fs;
+use std::{fmt::Write, fs};
 
 fn written() -> Script {
     let arguments = json!({"path": "a.txt", "content": "one\n"});
@@ -166,15 +166,16 @@ fn lengthen(agents: &Agents, id: &str, count: u64) {
     end["seq"] = json!(first + count);
     let mut text = String::new();
     for line in lines {
-        text.push_str(&format!("{line}\n"));
+        writeln!(text, "{line}").expect("a text takes all");
     }
     for seq in first..first + count {
-        text.push_str(&format!(
-            "{{\"v\":1,\"seq\":{seq},\"ts\":\"2026-11-30T00:00:00.000Z\",\"type\":\"text\",\
-             \"phase\":\"run\",\"message\":\"said {seq}\"}}\n"
-        ));
+        let line = json!({
+            "v": 1, "seq": seq, "ts": "2026-11-30T00:00:00.000Z", "type": "text",
+            "phase": "run", "message": format!("said {seq}"),
+        });
+        writeln!(text, "{line}").expect("a text takes all");
     }
-    text.push_str(&format!("{end}\n"));
+    writeln!(text, "{end}").expect("a text takes all");
     write(&path, &text);
 }
 

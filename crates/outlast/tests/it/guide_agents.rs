@@ -44,13 +44,11 @@ fn steady_word(word: &str) -> &str {
 
 /// Returns a line as it is at every run.
 fn steady_line(line: &str) -> String {
-    match serde_json::from_str(line) {
-        Ok(value @ Value::Object(_)) => steady(value).to_string(),
-        _ => {
-            let words: Vec<&str> = line.split_whitespace().map(steady_word).collect();
-            words.join(" ")
-        }
+    if let Ok(value @ Value::Object(_)) = serde_json::from_str(line) {
+        return steady(value).to_string();
     }
+    let words: Vec<&str> = line.split_whitespace().map(steady_word).collect();
+    words.join(" ")
 }
 
 fn steady(value: Value) -> Value {
@@ -64,7 +62,7 @@ fn steady(value: Value) -> Value {
         Value::Array(values) => values.into_iter().map(steady).collect(),
         Value::String(text) if text.len() == 16 => json!(steady_word(&text)),
         Value::Number(number) if number.is_f64() => json!(0),
-        other => other,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }
 

@@ -36,7 +36,7 @@ fn with_runs(agent: &AgentSpec, contained: bool) -> Bench {
     let spec = spec(&bench, contained);
     let store = &bench.around.store;
     let environment = vec![("PATH".into(), "/bin".into()), ("KEY".into(), "k".into())];
-    let runs = Runs::open(&spec, agent, store, spec.id, environment).unwrap();
+    let runs = Runs::of(&spec, agent, store, spec.id, environment);
     let runs = runs.map(std::sync::Arc::new);
     bench.tools = crate::tools::Toolbox::new(bench.around.clone()).with_runs(runs);
     bench

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::{AgentRequest, AgentSpec, report::GoalSeen};
-use crate::{Failure, Kind, Timestamp};
+use crate::{Failure, Kind, Posture, Timestamp};
 use serde_json::json;
 
 fn spec() -> Spec {
@@ -141,99 +141,32 @@ fn an_error_has_a_message_and_suggestions_and_no_summary() {
     assert_eq!(document["receipts"]["total"], 0);
 }
 
-/// How a run ended, whether its worker told of it, and status and error of the document.
-type Ending = (
-    Status,
-    &'static str,
-    Option<&'static str>,
-    &'static str,
-    Value,
-);
+/// How a run ended, by whom, what its worker told of it, and status and error of the document.
+const ENDINGS: &str = "\
+completed   self         success      success      -
+failed      limit:turns  max_turns    max_turns    -
+failed      self         stalled      stalled      -
+failed      limit:goal   goal_pending goal_pending -
+failed      self         blocked      blocked      -
+failed      limit:tokens budget       budget       -
+cancelled   cancel       cancelled    cancelled    -
+cancelled   idle         -            cancelled    -
+timed_out   timeout      -            error        timed_out
+interrupted unknown      -            error        interrupted
+failed      self         -            error        run_task_died
+failed      limit:memory -            error        memory_limit";
 
 #[test]
 fn every_way_to_end_has_its_status() {
-    let none = Value::Null;
-    let endings: [Ending; 12] = [
-        (
-            Status::Completed,
-            "self",
-            Some("success"),
-            "success",
-            none.clone(),
-        ),
-        (
-            Status::Failed,
-            "limit:turns",
-            Some("max_turns"),
-            "max_turns",
-            none.clone(),
-        ),
-        (
-            Status::Failed,
-            "self",
-            Some("stalled"),
-            "stalled",
-            none.clone(),
-        ),
-        (
-            Status::Failed,
-            "limit:goal",
-            Some("goal_pending"),
-            "goal_pending",
-            none.clone(),
-        ),
-        (
-            Status::Failed,
-            "self",
-            Some("blocked"),
-            "blocked",
-            none.clone(),
-        ),
-        (
-            Status::Failed,
-            "limit:tokens",
-            Some("budget"),
-            "budget",
-            none.clone(),
-        ),
-        (
-            Status::Cancelled,
-            "cancel",
-            Some("cancelled"),
-            "cancelled",
-            none.clone(),
-        ),
-        (Status::Cancelled, "idle", None, "cancelled", none),
-        (
-            Status::TimedOut,
-            "timeout",
-            None,
-            "error",
-            json!("timed_out"),
-        ),
-        (
-            Status::Interrupted,
-            "unknown",
-            None,
-            "error",
-            json!("interrupted"),
-        ),
-        (
-            Status::Failed,
-            "self",
-            None,
-            "error",
-            json!("run_task_died"),
-        ),
-        (
-            Status::Failed,
-            "limit:memory",
-            None,
-            "error",
-            json!("memory_limit"),
-        ),
-    ];
-    for (status, ended_by, said, expected, error) in endings {
+    for line in ENDINGS.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [status, ended_by, said, expected, error] = words[..] else {
+            unreachable!("five words a line");
+        };
+        let status = Status::from_word(status).expect("a status");
+        let said = Some(said).filter(|said| *said != "-");
+        let error = Some(error).filter(|error| *error != "-");
+        let error = error.map_or(Value::Null, |error| json!(error));
         let state = ended(status, ended_by, "so it ended");
         let said = said.map(|word| last(word, "what was done"));
         let has_said = said.is_some();

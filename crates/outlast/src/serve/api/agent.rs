@@ -203,9 +203,11 @@ pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Failure> {
     let answered = call
         .store
         .answer(&id, ask.as_deref(), approved, text.as_deref(), &by);
-    let ask = answered.map_err(|error| match &error {
-        AnswerError::Read(error) => read_failure(error),
-        _ => Failure::new(&error, exit::ERROR),
+    let ask = answered.map_err(|error| {
+        if let AnswerError::Read(error) = &error {
+            return read_failure(error);
+        }
+        Failure::new(&error, exit::ERROR)
     })?;
     Ok(Answer::fine(&Answered::of(id, &ask, approved)))
 }
