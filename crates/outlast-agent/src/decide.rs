@@ -165,6 +165,22 @@ pub(crate) enum Fault {
     Refused,
     /// What it has to read does not fit into the model's window.
     WindowFull,
+    /// The journal takes nothing more.
+    JournalUnwritable,
+}
+
+impl Fault {
+    /// Returns the name that programs may match on.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed_calls",
+            Self::AnswerInvalid => "answer_invalid",
+            Self::AnswerCut => "answer_cut",
+            Self::Refused => "model_declined",
+            Self::WindowFull => "window_full",
+            Self::JournalUnwritable => "journal_unwritable",
+        }
+    }
 }
 
 /// Returns what is to be done next.

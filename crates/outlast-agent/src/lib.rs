@@ -42,21 +42,15 @@ pub fn answer(limits: impl FnOnce() -> Limits) -> Option<ExitCode> {
         return Some(code);
     }
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|first| first == names::WORK) {
-        return Some(work(&words.collect::<Vec<_>>()));
-    }
     let is_worker = words.next().is_some_and(|first| first == names::WORK);
     // Also a worker starts agent runs, with this program as their worker.
     outlast_lib::note_worker();
-    is_worker.then(|| work(words.collect(), limits()))
+    is_worker.then(|| work(&words.collect::<Vec<_>>(), limits()))
 }
 
-fn work(words: &[OsString]) -> ExitCode {
+fn work(words: &[OsString], limits: Limits) -> ExitCode {
     let mut out = io::stdout().lock();
-    match try_to_work(words, &mut out) {
-fn work(words: Vec<OsString>, limits: Limits) -> ExitCode {
-    let mut out = io::stdout().lock();
-    match try_to_work(&words, limits, &mut out) {
+    match try_to_work(words, limits, &mut out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let told = writeln!(out, "error: {}\nhint: {}", chain(&error), error.hint());
@@ -78,11 +72,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     parts.join(": ")
 }
 
-fn try_to_work(
-    words: &[OsString],
-    limits: Limits,
-    out: &mut dyn Write,
-) -> Result<(), StartError> {
+fn try_to_work(words: &[OsString], limits: Limits, out: &mut dyn Write) -> Result<(), StartError> {
     let [_, dir] = words else {
         return Err(StartError::Words);
     };

@@ -14,7 +14,7 @@ mod start;
 pub(crate) use start::{StartError, begin, read_spec};
 
 use crate::channel::{Channel, ChannelError, News};
-use crate::decide::{self, Budget, GoalStands, OpenCall, Said, Situation, Step};
+use crate::decide::{self, Budget, Fault, GoalStands, OpenCall, Said, Situation, Step};
 use crate::log::Log;
 use crate::memory::{Memory, Newest};
 use crate::message::ToolSpec;
@@ -62,7 +62,8 @@ impl Worker<'_> {
         // Room for the end is kept where there is none for anything else.
         let message = format!("the run's journal takes nothing more: {why}");
         let hint = "make room on the disk, and resume the run".to_owned();
-        self.fail_with("journal_unwritable", &message, hint).await
+        self.fail_with(Fault::JournalUnwritable.code(), &message, hint)
+            .await
     }
 
     async fn take_steps(&mut self) -> Result<(), ChannelError> {

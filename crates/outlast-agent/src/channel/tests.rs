@@ -1,3 +1,5 @@
+//! The channel keeps the order of the journal, and says when it is over.
+
 use super::*;
 use outlast_journal::agent::{Input, TurnBegin};
 use std::io::{Read, Write};

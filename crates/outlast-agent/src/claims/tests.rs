@@ -1,3 +1,5 @@
+//! What counts as a claim, and what bears it out.
+
 use super::*;
 
 fn receipt(tool: &str, ok: bool) -> Receipt {

@@ -1,3 +1,5 @@
+//! What stays of a conversation that is shortened.
+
 use super::*;
 use crate::message::{Arguments, ModelCall};
 use serde_json::{Value, json};

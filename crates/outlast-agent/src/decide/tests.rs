@@ -1,3 +1,5 @@
+//! Every situation, and that nothing is done in it that must not be.
+
 use super::*;
 
 /// Every combination of what matters, as small values of each part.
@@ -156,6 +158,7 @@ fn is_due(now: &Situation, ending: Ending) -> bool {
             now.message == Some(Said::AgainstSchema) && now.repairs == 2
         }
         Ending::Fault(Fault::AnswerCut) => now.message == Some(Said::Cut) && now.cuts == 2,
+        Ending::Fault(Fault::JournalUnwritable) => false,
         Ending::Fault(Fault::Refused) => now.message == Some(Said::Refused),
         Ending::Fault(Fault::WindowFull) => now.is_near_window && now.cannot_shrink,
     }

@@ -1,3 +1,5 @@
+//! Which ends of a check pass, and what the model is told of the others.
+
 use super::*;
 use outlast_testkit::Home;
 use std::io::Write;

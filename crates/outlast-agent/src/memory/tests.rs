@@ -1,3 +1,5 @@
+//! What journals add up to, line by line.
+
 use super::*;
 use crate::message::ModelCall;
 use outlast_journal::agent::{CallClass, ToolEnded, TurnBegin};

@@ -1,3 +1,5 @@
+//! What the model is told before anything else.
+
 use super::*;
 use serde_json::json;
 

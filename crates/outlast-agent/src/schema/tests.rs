@@ -1,3 +1,5 @@
+//! Which schemas are taken, and which answers keep them.
+
 use super::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! What counts as a repeat.
+
 use super::*;
 use serde_json::json;
 

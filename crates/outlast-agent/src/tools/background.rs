@@ -12,8 +12,8 @@ use outlast_journal::limits::BRIEF_CHARS;
 use outlast_journal::text::first_line_label;
 use outlast_journal::{RunId, Spec};
 use outlast_lib::background::{
-    Background, BackgroundOptions, Finished, SpawnError, Spawned, Spawner, SubAgent, Tool,
-    offered, wake_prompt,
+    Background, BackgroundOptions, Finished, SpawnError, Spawned, Spawner, SubAgent, Tool, offered,
+    wake_prompt,
 };
 use outlast_lib::{Advice, CancelQuery, ListQuery, ReadError, Record, ShortRecord, Status, Store};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -215,9 +215,12 @@ impl Runs {
 
     /// Returns whether there is an end that the model was not told of.
     pub(crate) fn has_ends(&self) -> bool {
-        let drained = self.background.drain_finished().unwrap_or_default();
+        let Some(background) = self.begun() else {
+            return false;
+        };
+        let drained = background.drain_finished().unwrap_or_default();
         let ids: Vec<RunId> = drained.iter().map(|one| one.run.id).collect();
-        self.background.release(&ids);
+        background.release(&ids);
         !ids.is_empty()
     }
 

@@ -1,7 +1,7 @@
 //! Calls above the tier of a run that may ask: somebody says whether they run.
 
 use super::Worker;
-use super::calls::Hands;
+use super::calls::{Hands, Void};
 use crate::channel::ChannelError;
 use crate::memory::Call;
 use crate::tools::Plan;
@@ -38,7 +38,7 @@ impl Worker<'_> {
                 answered.by,
                 words.unwrap_or_default()
             );
-            return self.refuse(&call, "denied", &why).await;
+            return self.refuse(&call, Void::Denied.code(), &why).await;
         }
         match self.tools.plan_approved(&tool, arguments) {
             Plan::Own(own) => self.run_own(index, own).await,

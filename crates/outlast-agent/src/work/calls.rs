@@ -21,6 +21,27 @@ have done all of its work, a part, or nothing. Look before you do it again.\ncod
 /// What it is told of a call that a cancel came before.
 const SKIPPED: &str = "error: this call was not run: the run is being cancelled.\ncode: cancelled";
 
+/// Why a call has no outcome of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Void {
+    Denied,
+    Malformed,
+    Cancelled,
+    Unknown,
+}
+
+impl Void {
+    /// Returns the name that programs may match on.
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Denied => "denied",
+            Self::Malformed => "malformed_call",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "outcome_unknown",
+        }
+    }
+}
+
 /// What a call came to, as it is told.
 struct Told {
     outcome: Outcome,
@@ -54,7 +75,7 @@ impl Worker<'_> {
                 let written = Value::from(text.as_str());
                 self.take_up(&call, written).await?;
                 let why = format!("the arguments are no JSON object: {why}; write the call again");
-                return self.refuse(&call, "malformed_call", &why).await;
+                return self.refuse(&call, Void::Malformed.code(), &why).await;
             }
         };
         self.take_up(&call, arguments.clone()).await?;
@@ -117,8 +138,11 @@ impl Worker<'_> {
         };
         self.take_up(&call, arguments.clone()).await?;
         let brief = self.tools.brief(&call.model_call.name, &arguments);
-        self.tell_result(&call, refused("cancelled", SKIPPED.to_owned(), brief))
-            .await
+        self.tell_result(
+            &call,
+            refused(Void::Cancelled.code(), SKIPPED.to_owned(), brief),
+        )
+        .await
     }
 
     /// Tells the model of a resumed run once what became of the calls that were open.
@@ -369,7 +393,7 @@ impl Worker<'_> {
             brief: outcome.brief,
             code: told
                 .refused
-                .or(told.is_unknown.then_some("outcome_unknown"))
+                .or(told.is_unknown.then_some(Void::Unknown.code()))
                 .map(str::to_owned),
             exit_code: told.exit_code,
             elapsed_ms: told.elapsed_ms,
@@ -392,7 +416,7 @@ impl Worker<'_> {
     ) -> Result<(), ChannelError> {
         let code = match (result.is_refused, result.is_unknown) {
             (true, _) => code_in(&result.shown),
-            (false, true) => Some("outcome_unknown".to_owned()),
+            (false, true) => Some(Void::Unknown.code().to_owned()),
             (false, false) => None,
         };
         let ended = call.ended.as_ref().map(|(ended, _)| ended);

@@ -121,14 +121,12 @@ impl Worker<'_> {
     }
 
     async fn finish_with_fault(&mut self, fault: Fault) -> Result<(), ChannelError> {
-        let (code, message, suggestion) = match fault {
+        let (message, suggestion) = match fault {
             Fault::Malformed => (
-                "malformed_calls",
                 "the model wrote several calls in a row that cannot be read".to_owned(),
                 "choose a model that is made for tools",
             ),
             Fault::AnswerInvalid => (
-                "answer_invalid",
                 format!(
                     "the answer does not keep the schema: {}",
                     self.answer_faults().join("; ")
@@ -136,22 +134,24 @@ impl Worker<'_> {
                 "resume the run, or ask for a simpler form",
             ),
             Fault::AnswerCut => (
-                "answer_cut",
                 "the model's message was cut by its length, again and again".to_owned(),
                 "ask for less at once, or choose a model that writes more",
             ),
             Fault::Refused => (
-                "model_declined",
                 "the model refused to go on".to_owned(),
                 "word the task in another way, or choose another model",
             ),
             Fault::WindowFull => (
-                "window_full",
                 "what the model has to read does not fit into its window".to_owned(),
                 "give a shorter task, or choose a model that holds more",
             ),
+            Fault::JournalUnwritable => (
+                "the run's journal takes nothing more".to_owned(),
+                "make room on the disk, and resume the run",
+            ),
         };
-        self.fail_with(code, &message, suggestion.to_owned()).await
+        let hint = suggestion.to_owned();
+        self.fail_with(fault.code(), &message, hint).await
     }
 
     fn success(&self) -> Final {

@@ -9,6 +9,7 @@ use crate::{assert_none, files_beneath, root, shown};
 /// How the head of a function begins that gives the stable name of an error.
 const CODE_HEADS: &[&str] = &[
     "fn code(&self) -> &'static str {",
+    "fn code(self) -> &'static str {",
     "fn start_code(code: &str) -> &'static str {",
 ];
 

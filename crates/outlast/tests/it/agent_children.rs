@@ -79,7 +79,10 @@ fn a_run_whose_message_has_ended_is_woken_once_by_its_command_and_goes_on() {
     let begun = answer(&turns[1].result().text);
     let child = agents.ground.record(begun["id"].as_str().expect("an id"));
     assert_eq!(child["status"], "completed");
-    assert_eq!((&child["parent"], &child["session"]), (&json!(id), &json!(id)));
+    assert_eq!(
+        (&child["parent"], &child["session"]),
+        (&json!(id), &json!(id))
+    );
 }
 
 #[test]
@@ -125,11 +128,13 @@ fn a_worker_killed_between_start_and_result_of_a_child_starts_one_child() {
         ("background_agent", json!({"task": "Have an effect."})),
     ] {
         let agents = Agents::new();
-        agents.model.answer_all(move |asked| match asked.results.len() {
-            0 if is_top(asked) => Turn::call(tool, arguments.clone()),
-            0 => Turn::call("shell", shell("echo x >> effects")),
-            _ => Turn::text("Done."),
-        });
+        agents
+            .model
+            .answer_all(move |asked| match asked.results.len() {
+                0 if is_top(asked) => Turn::call(tool, arguments.clone()),
+                0 => Turn::call("shell", shell("echo x >> effects")),
+                _ => Turn::text("Done."),
+            });
         let words = ["do", "--sandbox", "host", "Start one."];
         let mut command = agents.command(&words);
         command.env("OUTLAST_FAULT", "background_begun");
@@ -207,18 +212,32 @@ fn the_final_message_of_a_sub_agent_stands_between_head_and_foot_on_every_surfac
     assert_eq!(told["output"], expected.as_str());
     assert_eq!(told["child_session_id"], child.as_str());
     let length = "There are 3 files.\nNo more.".len();
-    assert_eq!((&told["from_byte"], &told["total_bytes"]), (&json!(0), &json!(length)));
+    assert_eq!(
+        (&told["from_byte"], &told["total_bytes"]),
+        (&json!(0), &json!(length))
+    );
     assert_eq!(agents.ground.text(&child), expected);
     let mut client = agents.client();
     let read = client.fine("background_output", json!({"id": "counter"}));
     assert_eq!(read["output"], expected.as_str());
     assert_eq!(read["child_session_id"], child.as_str());
     let found = client.fine("background_output", json!({"id": child, "grep": "files"}));
-    assert!(found["output"].as_str().expect("a text").contains("3 files"), "{found:#}");
+    assert!(
+        found["output"]
+            .as_str()
+            .expect("a text")
+            .contains("3 files"),
+        "{found:#}"
+    );
     let begun = agents.model.turns();
-    let begun = begun.iter().find(|asked| is_top(asked) && !asked.results.is_empty());
+    let begun = begun
+        .iter()
+        .find(|asked| is_top(asked) && !asked.results.is_empty());
     let begun = answer(&begun.expect("it was told").results[0].text);
-    assert_eq!((&begun["model"], &begun["child_session_id"]), (&json!("other"), &json!(child)));
+    assert_eq!(
+        (&begun["model"], &begun["child_session_id"]),
+        (&json!("other"), &json!(child))
+    );
     let record = agents.ground.record(&child);
     assert_eq!(record["child_session_id"], child.as_str());
 }
@@ -233,13 +252,20 @@ fn a_sub_agent_that_says_nothing_or_fails_says_how() {
             "[sub-agent finished · success: true ·",
             "]\n(sub-agent produced no final message)\n[",
         ),
-        (Box::new(failing), "[sub-agent failed: ", "(sub-agent produced no final message)"),
+        (
+            Box::new(failing),
+            "[sub-agent failed: ",
+            "(sub-agent produced no final message)",
+        ),
     ] {
         let agents = Agents::new();
         let (id, _) = delegated(&agents, json!({"task": "count"}), below);
         let told = shown(&agents, &id);
         let output = told["output"].as_str().expect("a text");
-        assert!(output.starts_with(head) && output.contains(message), "{output}");
+        assert!(
+            output.starts_with(head) && output.contains(message),
+            "{output}"
+        );
         let is_success = output.contains("success: true");
         assert_ne!(is_success, output.contains("success: false"), "{output}");
     }
@@ -248,7 +274,11 @@ fn a_sub_agent_that_says_nothing_or_fails_says_how() {
 #[test]
 fn a_sub_agent_that_is_cancelled_or_runs_out_of_time_says_so() {
     for is_cancelled in [true, false] {
-        let limits = if is_cancelled { "" } else { "tool_timeout = \"3s\"" };
+        let limits = if is_cancelled {
+            ""
+        } else {
+            "tool_timeout = \"3s\""
+        };
         let agents = Agents {
             ground: Ground::with_limits(limits),
             model: ScriptedModel::new(),
@@ -263,11 +293,18 @@ fn a_sub_agent_that_is_cancelled_or_runs_out_of_time_says_so() {
         }
         let told = shown(&agents, &id);
         gate.open();
-        let word = if is_cancelled { "was cancelled" } else { "timed out after 3 s" };
+        let word = if is_cancelled {
+            "was cancelled"
+        } else {
+            "timed out after 3 s"
+        };
         let head = format!("[sub-agent {word} · success: false · child session {child}]\n");
         let output = told["output"].as_str().expect("a text");
         assert!(output.starts_with(&head), "{output}");
-        assert!(output.contains("(sub-agent produced no final message)"), "{output}");
+        assert!(
+            output.contains("(sub-agent produced no final message)"),
+            "{output}"
+        );
     }
 }
 
@@ -275,12 +312,14 @@ fn a_sub_agent_that_is_cancelled_or_runs_out_of_time_says_so() {
 fn what_an_agent_below_starts_is_no_agent() {
     let agents = Agents::new();
     let nested = format!("{OUTLAST} do --model compatible/scripted --sandbox host deeper");
-    let (id, child) = delegated(&agents, json!({"task": "go deeper"}), move |asked| {
-        match asked.results.len() {
+    let (id, child) = delegated(
+        &agents,
+        json!({"task": "go deeper"}),
+        move |asked| match asked.results.len() {
             0 => Turn::call("shell", shell(&format!("OPENAI_API_KEY=k {nested}"))),
             _ => Turn::text(asked.result().text.clone()),
-        }
-    });
+        },
+    );
     let told = shown(&agents, &id);
     let output = told["output"].as_str().expect("a text");
     assert!(output.contains("code: depth_exceeded"), "{output}");
@@ -298,7 +337,12 @@ fn one_agent_too_many_is_refused_with_those_that_work_and_the_ways_out() {
     let gate = Gate::new();
     let held = gate.clone();
     agents.model.answer_all(move |asked| {
-        let hand_over = || Turn::call("background_agent", json!({"task": "wait", "label": "first"}));
+        let hand_over = || {
+            Turn::call(
+                "background_agent",
+                json!({"task": "wait", "label": "first"}),
+            )
+        };
         match (is_top(asked), asked.results.len()) {
             (false, _) => Turn::text("done").held_at(&held),
             (true, 0) => hand_over(),
@@ -309,10 +353,14 @@ fn one_agent_too_many_is_refused_with_those_that_work_and_the_ways_out() {
     let id = agents.start(&HOST, "Hand it over.");
     eventually("it is refused", SOON, || {
         let turns = agents.model.turns();
-        turns.iter().any(|asked| is_top(asked) && asked.results.len() == 2)
+        turns
+            .iter()
+            .any(|asked| is_top(asked) && asked.results.len() == 2)
     });
     let turns = agents.model.turns();
-    let told = turns.iter().find(|asked| is_top(asked) && asked.results.len() == 2);
+    let told = turns
+        .iter()
+        .find(|asked| is_top(asked) && asked.results.len() == 2);
     let refused = answer(&told.expect("it was told").result().text);
     assert_eq!(refused["error"]["code"], "at_capacity", "{refused:#}");
     let hint = refused["error"]["hint"].as_str().expect("a hint");
@@ -327,7 +375,8 @@ fn one_agent_too_many_is_refused_with_those_that_work_and_the_ways_out() {
 #[test]
 fn a_cancel_of_the_root_takes_its_commands_and_all_of_its_sub_agents_within_the_grace() {
     let agents = Agents::new();
-    let stubborn = |mark: &str| format!("trap '' TERM; echo {mark} >> begun; sleep 600 & wait; wait");
+    let stubborn =
+        |mark: &str| format!("trap '' TERM; echo {mark} >> begun; sleep 600 & wait; wait");
     agents.model.answer_all(move |asked| {
         let run = |mark: &str| json!({"command": stubborn(mark)});
         match (is_top(asked), asked.results.len()) {
@@ -385,7 +434,9 @@ fn a_resumed_run_goes_on_with_the_runs_of_the_one_before_it() {
     for is_cancelled in [false, true] {
         let agents = Agents::new();
         let gate = agents.ground.gate("go");
-        agents.model.play(Script::new().turn(build()).text("I wait."));
+        agents
+            .model
+            .play(Script::new().turn(build()).text("I wait."));
         if !is_cancelled {
             agents.model.play(Script::new().text("It is built."));
         }
@@ -431,7 +482,10 @@ fn a_run_that_reads_starts_what_reads_and_nothing_on_the_host() {
     let document = agents.document(&["--sandbox", "read"], "Try it.");
     assert_eq!(document["status"], "success", "{document:#}");
     let runs = agents.ground.runs();
-    let probe = runs.iter().find(|run| run["label"] == "probe").expect("it ran");
+    let probe = runs
+        .iter()
+        .find(|run| run["label"] == "probe")
+        .expect("it ran");
     assert_eq!(probe["posture"]["tier"], "ReadOnly", "{probe:#}");
     assert!(!agents.ground.home.work().join("made").exists());
     assert!(!std::path::Path::new("/etc/outlast-was-here").exists());

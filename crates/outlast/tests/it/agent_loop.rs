@@ -350,7 +350,11 @@ fn a_turn_that_ends_with_its_command_running_goes_on_once_when_that_has_ended() 
             .text("The build runs; I wait.")
             .turn_from(|asked| {
                 let told = asked.body.to_string();
-                assert_eq!(told.matches("that you started has ended").count(), 1, "{told}");
+                assert_eq!(
+                    told.matches("that you started has ended").count(),
+                    1,
+                    "{told}"
+                );
                 Turn::text("The build is done.")
             }),
     );

@@ -1,3 +1,5 @@
+//! How an answer may stand in a message.
+
 use super::*;
 use serde_json::json;
 

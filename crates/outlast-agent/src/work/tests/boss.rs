@@ -155,8 +155,7 @@ impl Boss {
 
     /// Lets one worker work until it leaves or is cut off.
     fn one_worker(&self) {
-        outlast_lib::Store::open(&self.home.store(), Limits::default())
-            .expect("a store");
+        outlast_lib::Store::open(&self.home.store(), Limits::default()).expect("a store");
         fs::create_dir_all(self.dir().join(names::CALLS)).expect("a run");
         let spec = self.spec();
         fs::File::create(self.dir().join(names::SPEC))
