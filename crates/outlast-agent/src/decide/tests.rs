@@ -141,7 +141,6 @@ fn is_due(now: &Situation, ending: Ending) -> bool {
         .goal
         .filter(|goal| goal.is_checked && now.message.is_some());
     match ending {
-        Ending::Cancelled => false,
         Ending::Success => match now.goal {
             None => now.message == Some(Said::Good) && !now.has_open_runs && !now.has_pending,
             Some(_) => goal.is_some_and(|goal| goal.has_passed),
@@ -158,7 +157,7 @@ fn is_due(now: &Situation, ending: Ending) -> bool {
             now.message == Some(Said::AgainstSchema) && now.repairs == 2
         }
         Ending::Fault(Fault::AnswerCut) => now.message == Some(Said::Cut) && now.cuts == 2,
-        Ending::Fault(Fault::JournalUnwritable) => false,
+        Ending::Cancelled | Ending::Fault(Fault::JournalUnwritable) => false,
         Ending::Fault(Fault::Refused) => now.message == Some(Said::Refused),
         Ending::Fault(Fault::WindowFull) => now.is_near_window && now.cannot_shrink,
     }

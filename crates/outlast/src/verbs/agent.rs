@@ -39,9 +39,9 @@ pub(crate) fn act(surface: &mut Surface, arguments: DoArguments) -> Result<u8, S
 }
 
 /// Starts a run that goes on where another ended.
-pub(crate) fn resume(surface: &mut Surface, arguments: ResumeArguments) -> Result<u8, Stop> {
+pub(crate) fn resume(surface: &mut Surface, arguments: &ResumeArguments) -> Result<u8, Stop> {
     let watch = arguments.watch;
-    let outcome = go_on(surface, &arguments).and_then(|begun| attend(surface, begun, watch));
+    let outcome = go_on(surface, arguments).and_then(|begun| attend(surface, begun, watch));
     told(surface, watch, &Posture::host(), outcome)
 }
 

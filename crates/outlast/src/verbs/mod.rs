@@ -55,7 +55,7 @@ pub(crate) fn act(surface: &mut Surface, verb: Verb) -> Result<u8, Stop> {
         }
         Verb::Run(arguments) => run::run(surface, *arguments),
         Verb::Do(arguments) => agent::act(surface, *arguments),
-        Verb::Resume(arguments) => agent::resume(surface, arguments),
+        Verb::Resume(arguments) => agent::resume(surface, &arguments),
         Verb::Asks(arguments) => asks::asks(surface, &arguments),
         Verb::Approve(arguments) => asks::answer(surface, &arguments, true),
         Verb::Deny(arguments) => asks::answer(surface, &arguments, false),
