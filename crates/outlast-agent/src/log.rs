@@ -28,11 +28,9 @@ impl<'a> Log<'a> {
     pub(crate) fn fact(&mut self, work: &Work) {
         match work {
             Work::Text(text) => self.line(text.trim_end()),
+            // What is told of a call in few words begins with its tool.
             Work::ToolCalled(called) => {
-                self.line(&format!(
-                    "[{}] {}: {}",
-                    called.call, called.tool, called.brief
-                ));
+                self.line(&format!("[{}] {}", called.call, called.brief));
             }
             Work::ToolResult(ended) => {
                 let word = if ended.ok { "ok" } else { "failed" };

@@ -51,7 +51,8 @@ impl Worker<'_> {
         let (Some(runs), Ok((ours, theirs))) = (runs, UnixStream::pair()) else {
             return Ok(());
         };
-        self.log.line(&format!("note: waits for {open} runs"));
+        let what = if open == 1 { "run" } else { "runs" };
+        self.log.line(&format!("note: waits for {open} {what}"));
         let mut waiting = tokio::task::spawn_blocking(move || {
             runs.wait(limits::OWN_RUNS_LOOK_MS, theirs.as_fd());
         });

@@ -99,7 +99,7 @@ fn the_log_tells_people_what_is_said_and_done() {
     boss.work();
     let log = boss.log();
     assert!(
-        log.starts_with("I look.\n[1.1] shell: shell exit 3\n[1.1] failed (exit 3"),
+        log.starts_with("I look.\n[1.1] shell exit 3\n[1.1] failed (exit 3"),
         "{log}"
     );
     assert!(log.ends_with("It failed.\nended: success\n"), "{log}");

@@ -234,6 +234,7 @@ fn an_agent_run_is_refused_in_the_order_of_its_faults() {
     place.is_sound();
 }
 
+/// Case LQ-02.
 fn agents_start_agents_one_deep() {
     let place = Place::new();
     let id = begin(&place, "park");

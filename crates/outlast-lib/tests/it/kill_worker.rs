@@ -101,6 +101,7 @@ fn next_worker(place: &Place, id: &RunId) -> Option<i32> {
     })
 }
 
+/// Case RD-04.
 fn ninety_six_calls_under_random_kills_of_their_workers_run_once_each() {
     let seed = seed();
     let mut random = Random(seed);

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod agent_bad_input;
+mod agent_bounds;
 mod agent_children;
 mod agent_escape;
 mod agent_ground;

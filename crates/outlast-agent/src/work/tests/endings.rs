@@ -276,6 +276,7 @@ fn an_ask_that_nobody_answers_counts_as_denied() {
     );
 }
 
+/// Case AL-06.
 #[test]
 fn a_check_that_never_ends_is_not_passed_and_said_to_have_timed_out() {
     let boss = Boss::with(&json!({"until": NEVER_ENDS}));
