@@ -89,7 +89,11 @@ fn number_of(asked: &Asked) -> usize {
 }
 
 fn start(proof: &Proof, run: usize) -> String {
-    let tier = if run % 2 == 0 { "edit" } else { "host" };
+    let tier = if run.is_multiple_of(2) {
+        "edit"
+    } else {
+        "host"
+    };
     proof.start(&["--sandbox", tier], &format!("Be run number {run}."))
 }
 

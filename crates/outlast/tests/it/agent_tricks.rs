@@ -74,7 +74,7 @@ fn names(proof: &Proof) -> Vec<String> {
         format!("link-root{out}/target"),
         format!("/proc/self/root{out}/target"),
         format!("{}/../out/target", proof.ground.work().display()),
-        format!("/proc/self/cwd/../out/target"),
+        "/proc/self/cwd/../out/target".to_owned(),
     ]);
     all
 }
