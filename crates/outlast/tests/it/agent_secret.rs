@@ -12,7 +12,7 @@ use outlast_testkit::{
     model::{Script, ScriptedModel, Turn},
 };
 use serde_json::{Value, json};
-use std::{ffi::OsStr, fs, path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
 /// A secret of the project: it stands in a file there, and in the caller's environment.
 const TOKEN: &str = "tok-9f8e7d6c5b4a39281706";
@@ -234,7 +234,7 @@ fn a_secret_that_calls_print_is_masked_for_model_events_document_and_every_view(
     // What a call does with it is its own business: a file that is to hold it holds it.
     assert_eq!(proof.read("copy"), format!("{TOKEN}\n"));
     let mut holders = holders(&proof.ground.home.store(), TOKEN);
-    holders.retain(|name| Path::new(name).extension() != Some(OsStr::new("log")));
+    holders.retain(|name| Path::new(name).extension().is_none_or(|end| end != "log"));
     assert_eq!(holders, ["journal.jsonl"], "logs are kept as they came");
     // In the journal are the model's own words, which it has to be told again as they were.
     let journal = fs::read_to_string(proof.run_dir_of(&id).join("journal.jsonl"));
