@@ -36,8 +36,7 @@ fn steady_word(word: &str) -> &str {
     let is_id = matches!(word.len(), 4 | 16)
         && word
             .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-        && word.bytes().any(|byte| byte.is_ascii_digit());
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let is_number = word.bytes().any(|byte| byte.is_ascii_digit());
     if is_id || is_number { "N" } else { word }
 }

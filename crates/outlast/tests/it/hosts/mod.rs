@@ -33,13 +33,16 @@ const TURN: Duration = Duration::from_secs(150);
 const RESULT: &str = "all 31 tests pass";
 
 /// What a model must be offered, whatever stands before each name.
-const TOOLS: [&str; 6] = [
+const TOOLS: [&str; 9] = [
     "background_run",
     "background_list",
     "background_output",
     "background_wait",
     "background_send",
     "background_cancel",
+    "assistant_start",
+    "assistant_poll",
+    "assistant_cancel",
 ];
 
 /// What differs between hosts.
@@ -270,7 +273,7 @@ fn starts_ends_and_comes_back(kind: &'static Kind) {
     assert_eq!(ground.runs().len(), 1);
     let name = offered.iter().find(|name| name.ends_with(TOOLS[0]));
     host.say(&format!(
-        "offers its model six tools, such as `{}`",
+        "offers its model nine tools, such as `{}`",
         name.expect("looked at")
     ));
     host.say(&format!(
