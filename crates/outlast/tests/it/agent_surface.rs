@@ -18,6 +18,7 @@ fn id_of(begun: &Value) -> String {
     begun["run_id"].as_str().expect("an id").to_owned()
 }
 
+/// An unchanged poll is small: case TW-05.
 #[test]
 fn start_poll_and_the_report_make_a_round() {
     let stage = Agents::new();
