@@ -32,6 +32,7 @@ use answer::NoTurn;
 use fault::{Failure, Judge};
 use futures_util::StreamExt;
 use genai::chat::{ChatRequest, ChatStreamEvent, StreamEnd};
+use outlast_journal::limits;
 use std::sync::Arc;
 use std::time::Instant;
 use tap::Tap;
@@ -125,8 +126,10 @@ impl Model {
         let chat = ask::request(&self.choice, request);
         let mut attempt = 1;
         let mut failing_since = None;
+        let mut empty_in_row = 0;
         loop {
-            let (fault, said, after) = match self.attempt(chat.clone(), request, sink).await {
+            let attempted = self.attempt(chat.clone(), request, sink, &mut empty_in_row);
+            let (fault, said, after) = match attempted.await {
                 Ok(turn) => return Ok(turn),
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::Again { fault, said, after }) => (fault, said, after),
@@ -159,7 +162,9 @@ impl Model {
         chat: ChatRequest,
         request: &TurnRequest<'_>,
         sink: &mut dyn FnMut(Progress<'_>),
+        empty_in_row: &mut u32,
     ) -> Result<Turn, Failure> {
+        let empty_before = std::mem::take(empty_in_row);
         let judge = Judge {
             choice: &self.choice,
             key: self.key.as_ref(),
@@ -185,18 +190,24 @@ impl Model {
                     Ok(turn) => Ok(turn),
                     Err(NoTurn::MalformedCall) => Err(judge.malformed_call()),
                     Err(NoTurn::NoEnd) if has_events => Err(judge.cut()),
-                    Err(NoTurn::NoEnd) => Err(self.empty(judge).await),
+                    Err(NoTurn::NoEnd) => {
+                        *empty_in_row = empty_before.saturating_add(1);
+                        Err(self.empty(judge, *empty_in_row).await)
+                    }
                 }
             }
         }
     }
 
-    /// Judges a successful answer without any event: the client library does not tell a web
-    /// page from one.
-    async fn empty(&self, judge: Judge<'_>) -> Failure {
+    /// Judges a successful answer without any event, the one with this number in a row: the
+    /// client library does not tell a web page from one.
+    async fn empty(&self, judge: Judge<'_>, number: u32) -> Failure {
         let place = self.choice.place();
         match list::page(&self.web, &place, self.patience.headers).await {
             Some(what) => judge.no_model(what),
+            None if number >= limits::MODEL_EMPTY_ANSWERS_MAX => {
+                judge.no_model("it answers without anything that a model says".to_owned())
+            }
             None => judge.cut(),
         }
     }

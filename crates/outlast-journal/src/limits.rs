@@ -359,6 +359,9 @@ pub const MODEL_ANSWER_MS: u64 = 3_600_000;
 pub const MODEL_ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Attempts at one turn of a model: with their pauses about seven minutes, a long outage.
 pub const MODEL_ATTEMPTS_MAX: u32 = 24;
+/// Answers in a row without a single event of a model that are taken for no model: a page, or a
+/// proxy that swallows the rest.
+pub const MODEL_EMPTY_ANSWERS_MAX: u32 = 3;
 /// Time from the first failure of a turn to the beginning of the last attempt, in milliseconds.
 pub const MODEL_RETRY_MS_MAX: u64 = 600_000;
 /// Pause after the first failed attempt, in milliseconds; each further one is twice as long.

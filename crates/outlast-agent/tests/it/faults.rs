@@ -272,6 +272,20 @@ async fn a_web_page_in_place_of_a_model_is_told_as_one() {
 }
 
 #[tokio::test]
+async fn a_page_where_turns_are_asked_for_alone_is_no_model_either() {
+    for provider in WIRES {
+        let mut talk = Talk::new(provider);
+        let page = "<!doctype html><title>Welcome</title>";
+        talk.server
+            .answer_all(move |_| Turn::raw(200, "text/html", page));
+        let error = talk.ask().await.expect_err("a page");
+        assert_eq!(error.code(), "not_a_model", "{error}");
+        assert_eq!(talk.server.turns().len(), 3, "{provider:?}");
+        assert_eq!(talk.retries.len(), 2, "{:?}", talk.retries);
+    }
+}
+
+#[tokio::test]
 async fn attempts_end_and_the_last_failure_is_the_error() {
     let mut talk = Talk::new(Provider::Anthropic);
     talk.server.answer_all(|_| Turn::refusal(529, None));

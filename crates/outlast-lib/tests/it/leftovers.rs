@@ -68,7 +68,7 @@ fn work_that_went_on_is_named_and_can_be_stopped() {
     let place = Place::new();
     let id = place.start(
         "nohup sleep 600 >/dev/null 2>&1 & echo $! > pid
-         until grep -q ^sleep /proc/$!/cmdline; do sleep 0.01; done; echo started",
+         until tr '\\0' ' ' </proc/$!/cmdline | grep -q ^sleep; do sleep 0.01; done; echo started",
     );
     let record = place.ended(&id);
     let pid = place.pid_in("pid");

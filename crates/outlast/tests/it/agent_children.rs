@@ -308,6 +308,7 @@ fn a_sub_agent_that_is_cancelled_or_runs_out_of_time_says_so() {
     }
 }
 
+/// Case LQ-02.
 #[test]
 fn what_an_agent_below_starts_is_no_agent() {
     let agents = Agents::new();

@@ -92,6 +92,7 @@ fn ids(facts: &[Value]) -> BTreeSet<String> {
 mod heavy {
     use super::*;
 
+    /// Case RD-04.
     #[test]
     fn ninety_six_calls_of_models_under_random_kills_of_their_workers_run_once_each() {
         let (mut random, seed) = Random::new();

@@ -78,6 +78,7 @@ fn a_check_that_cannot_run_is_told_and_is_no_success() {
     assert!(told.contains("exited with 127"), "{told}");
 }
 
+/// Case RD-04.
 #[test]
 fn a_worker_that_is_killed_in_a_call_goes_on_with_that_call() {
     let agents = Agents::new();
