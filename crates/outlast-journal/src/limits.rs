@@ -153,6 +153,8 @@ pub const FIND_CANDIDATES_MAX: usize = 20;
 pub const DEBRIS_AGE_MS: u64 = 3_600 * 1_000;
 /// How long a statement of the index waits for another process's, in milliseconds.
 pub const INDEX_BUSY_MS: u64 = 3_000;
+/// Tries to have an index that many make at once keep its log: each waits for another maker.
+pub const INDEX_LOG_TRIES_MAX: u32 = 8;
 /// Damaged indices that are kept for a look; the last one is replaced then.
 pub const DAMAGED_INDICES_MAX: u32 = 9;
 /// Buffer for a run that writes much, in bytes: large enough to be given back at once.

@@ -151,12 +151,7 @@ impl Index {
 
     /// Makes the tables and fills them, in one transaction: a schema says that all is there.
     fn create(&mut self, store: &Store) -> Result<(), Trouble> {
-        let mode: String =
-            self.connection
-                .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
-        if mode != "wal" {
-            return Err(Trouble::Unavailable(format!("its journal mode is {mode}")));
-        }
+        self.keep_a_log()?;
         self.connection
             .pragma_update(None, "cache_size", FILL_CACHE)?;
         let transaction = self
@@ -172,6 +167,34 @@ impl Index {
         transaction.commit()?;
         self.empty_log();
         Ok(())
+    }
+
+    /// Has the database keep a log.
+    ///
+    /// Of several that do so at once SQLite refuses all but one without waiting. A write waits
+    /// for that one, and then there is nothing left to change.
+    fn keep_a_log(&self) -> Result<(), Trouble> {
+        let mut tries = limits::INDEX_LOG_TRIES_MAX;
+        loop {
+            tries -= 1;
+            let mode =
+                self.connection
+                    .pragma_update_and_check(None, "journal_mode", "WAL", |row| {
+                        row.get::<_, String>(0)
+                    });
+            match mode {
+                Ok(mode) if mode == "wal" => return Ok(()),
+                Ok(mode) => {
+                    return Err(Trouble::Unavailable(format!("its journal mode is {mode}")));
+                }
+                Err(error)
+                    if tries > 0 && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
+                {
+                    self.connection.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Moves a long log into the database, so that later openings need not read it.
