@@ -69,6 +69,9 @@ pub struct Record {
     pub label: String,
     /// What was asked for, of an agent its task.
     pub command: String,
+    /// The same of an agent: what is to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// Directory that it belongs to.
     pub project: String,
     /// Directory in which it runs.
@@ -241,6 +244,7 @@ impl Record {
             kind: spec.kind,
             label: spec.label.clone(),
             command: spec.command.clone(),
+            task: (spec.kind == Kind::Agent).then(|| spec.command.clone()),
             project: spec.project.clone(),
             cwd: spec.cwd.clone(),
             session: spec.session.clone(),

@@ -23,6 +23,7 @@ pub(crate) fn running() -> Record {
         kind: Kind::Command,
         label: "build".to_owned(),
         command: "cargo build --release".to_owned(),
+        task: None,
         project: "/home/ann/src/app".to_owned(),
         cwd: "/home/ann/src/app/crates/core".to_owned(),
         session: None,

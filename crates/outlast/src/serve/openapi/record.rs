@@ -44,6 +44,8 @@ pub(super) struct Run {
     label: String,
     /// What was asked for, of an agent its task.
     command: String,
+    /// The same of an agent: what is to be done.
+    task: Option<String>,
     /// Directory that it belongs to.
     project: String,
     /// Directory in which it runs.
