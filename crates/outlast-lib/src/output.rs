@@ -89,6 +89,26 @@ pub struct OutputPage {
     pub scanned_to_end: bool,
 }
 
+impl OutputPage {
+    /// Returns how to read what the page of `query` leaves out, in the words of the arguments of
+    /// `background_output` and with a blank before it; nothing where nothing is left out.
+    pub fn way_on(&self, query: &OutputQuery) -> String {
+        let (next, total) = (self.next_byte, self.total_bytes);
+        let is_onward = matches!(query.from, OutputFrom::Byte(_));
+        match (self.truncated, is_onward, query.grep.is_some()) {
+            (false, _, _) => String::new(),
+            (true, true, _) => format!(" More follows: since_byte {next} (of {total})."),
+            (true, false, true) => {
+                " Not all matches are shown: fewer context lines, or since_byte 0.".to_owned()
+            }
+            (true, false, false) => {
+                let from = self.from_byte;
+                format!(" Shown from byte {from} of {total}; for the rest grep, or since_byte 0.")
+            }
+        }
+    }
+}
+
 /// A line that matched a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineMatch {

@@ -437,7 +437,6 @@ fn output_query(
 }
 
 fn page_message(record: &Record, query: &OutputQuery, page: &OutputPage) -> String {
-    let (next, total) = (page.next_byte, page.total_bytes);
     let state = match record.status {
         Status::Queued => "Waits for a place; no output yet.".to_owned(),
         Status::Running => "Still running: you will be told when it ends.".to_owned(),
@@ -447,18 +446,7 @@ fn page_message(record: &Record, query: &OutputQuery, page: &OutputPage) -> Stri
         | Status::TimedOut
         | Status::Interrupted => format!("Ended: {}.", record.status),
     };
-    let is_onward = matches!(query.from, OutputFrom::Byte(_));
-    let cut = match (page.truncated, is_onward, query.grep.is_some()) {
-        (false, _, _) => String::new(),
-        (true, true, _) => format!(" More follows: since_byte {next} (of {total})."),
-        (true, false, true) => {
-            " Not all matches are shown: fewer context lines, or since_byte 0.".to_owned()
-        }
-        (true, false, false) => {
-            let from = page.from_byte;
-            format!(" Shown from byte {from} of {total}; for the rest grep, or since_byte 0.")
-        }
-    };
+    let cut = page.way_on(query);
     format!("{state}{cut}")
 }
 

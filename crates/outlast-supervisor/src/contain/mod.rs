@@ -131,7 +131,7 @@ impl Contain<'_> {
         let absent = protected::absent(Path::new(&self.containment.workspace));
         let before = Before { limits, absent };
         let (mut reports, launcher) = self.spawn(stdin, output, &before.limits, By::Native)?;
-        let refused = match hear_start(&mut reports) {
+        let mut refused = match hear_start(&mut reports) {
             Ok((init, running)) => {
                 platform::process::wait_for(launcher);
                 return Ok(self.with_init(init, running, before, reports));
@@ -163,7 +163,7 @@ impl Contain<'_> {
                 }
                 // All was bound, and the command is not to be executed.
                 Err(other) if other.step.is_none() => return Err(other),
-                Err(_) => {}
+                Err(other) => refused = refused.nor_bubblewrap(&other),
             }
         }
         let may_miss = &self.containment.may_miss;

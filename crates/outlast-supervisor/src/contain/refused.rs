@@ -91,6 +91,18 @@ impl Refused {
         self
     }
 
+    /// Adds that bubblewrap could not take its place, and at which step.
+    pub(super) fn nor_bubblewrap(mut self, other: &Self) -> Self {
+        let step = other.step.as_deref().unwrap_or_default();
+        let errno = other.failure.errno.map(io::Error::from_raw_os_error);
+        let errno = errno.map(|error| format!(": {error}")).unwrap_or_default();
+        let hint = self.hint.unwrap_or_default();
+        self.hint = Some(format!(
+            "{hint}; bubblewrap failed too, at step `{step}`{errno}"
+        ));
+        self
+    }
+
     /// Says why less was bound.
     pub(super) fn as_notice(&self, by: &str) -> String {
         let step = self.step.as_deref().unwrap_or_default();

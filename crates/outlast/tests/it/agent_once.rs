@@ -18,7 +18,7 @@ use rustix::{
 };
 use serde_json::json;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -199,7 +199,8 @@ mod heavy {
         let (mut kills, mut unknown) = (0, 0);
         for run in 0..RUNS {
             let mut id = start(&proof, run);
-            let mut open: BTreeMap<String, usize> = BTreeMap::new();
+            let mut open: BTreeSet<String> = BTreeSet::new();
+            let mut chain = vec![id.clone()];
             for _ in 0..2 {
                 let supervisor = proof.supervisor();
                 let limit = Duration::from_micros(random.below(900_000));
@@ -217,10 +218,14 @@ mod heavy {
                     break;
                 }
                 kills += 1;
-                open.insert(id.clone(), open_calls(&proof, &id).len());
+                open.extend(open_calls(&proof, &id));
                 let resumed = proof.run(&["resume", &id]);
                 assert_eq!(resumed.code, Some(0), "seed {seed}: {resumed:#?}");
-                id = resumed.stdout.trim().to_owned();
+                let next = resumed.stdout.trim().to_owned();
+                let record = proof.ground.json(&["show", "--json", &next]);
+                assert_eq!(record["resumes"], id.as_str(), "seed {seed}: {record:#}");
+                id = next;
+                chain.push(id.clone());
             }
             let waited = proof.run(&["wait", "--for", "80s", &id]);
             assert_eq!(waited.code, Some(0), "seed {seed}, run {run}: {waited:#?}");
@@ -241,9 +246,17 @@ mod heavy {
                     assert!(once.contains(&call), "seed {seed}: {call} was lost");
                 }
             }
-            let open: usize = open.values().sum();
-            assert_eq!(told_unknown, open, "seed {seed}, run {run}: {told:#?}");
-            unknown += open;
+            assert_eq!(
+                told_unknown,
+                open.len(),
+                "seed {seed}, run {run}: {told:#?}"
+            );
+            assert_eq!(
+                unknown_calls(&proof, &chain),
+                open,
+                "seed {seed}, run {run}"
+            );
+            unknown += open.len();
         }
         proof.model.assert_histories();
         proof.model.assert_played();
@@ -286,4 +299,11 @@ fn open_calls(proof: &Proof, id: &str) -> BTreeSet<String> {
         .difference(&ids("call.ended"))
         .cloned()
         .collect()
+}
+
+/// Returns the calls that these runs settled as unknown.
+fn unknown_calls(proof: &Proof, chain: &[String]) -> BTreeSet<String> {
+    let results = chain.iter().flat_map(|id| proof.facts(id, "call.result"));
+    let unknown = results.filter(|result| result["is_unknown"] == true);
+    unknown.map(|result| result["call"].to_string()).collect()
 }

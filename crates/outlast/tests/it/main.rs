@@ -6,7 +6,6 @@ mod agent_bounds;
 mod agent_children;
 mod agent_escape;
 mod agent_ground;
-mod agent_kill;
 mod agent_loop;
 mod agent_once;
 mod agent_proof;
