@@ -19,7 +19,11 @@ pub(super) type Seen = (Vec<Guarantee>, Option<String>, Vec<String>);
 /// One line of the table of mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mount<'a> {
+    id: &'a str,
+    parent: &'a str,
     at: &'a str,
+    /// Whether what is mounted beneath it outside appears here too.
+    follows: bool,
     is_read_only: bool,
     is_memory: bool,
 }
@@ -59,6 +63,17 @@ pub(super) fn check(
         Guarantee::MemLimit | Guarantee::PidsLimit => false,
     };
     held(policy, holds)
+}
+
+/// Returns what is to be said where what the system mounts later is seen in here too.
+///
+/// Bubblewrap keeps no mount to itself, and leaves us no right to.
+pub(super) fn follows() -> Result<Option<String>, Broken> {
+    let table = step("look", fs::read_to_string("/proc/self/mountinfo"))?;
+    let mounts: Vec<Mount<'_>> = table.lines().filter_map(mount).collect();
+    let follows = |mount: &Mount<'_>| mount.follows && !is_covered(&mounts, mount);
+    let text = "what the system mounts later beneath what is shown is shown as well";
+    Ok(mounts.iter().any(follows).then(|| text.to_owned()))
 }
 
 /// Returns what holds where Landlock alone contains the command.
@@ -111,11 +126,15 @@ fn held(policy: &Policy, holds: impl Fn(&Guarantee) -> bool) -> Result<Vec<Guara
 /// Reads one line of `/proc/self/mountinfo`.
 fn mount(line: &str) -> Option<Mount<'_>> {
     let (mount, file_system) = line.split_once(" - ")?;
-    let mut fields = mount.split(' ').skip(4);
-    let at = fields.next()?;
-    let options = fields.next()?;
+    let mut fields = mount.split(' ');
+    let (id, parent) = (fields.next()?, fields.next()?);
+    let mut fields = fields.skip(2);
+    let (at, options) = (fields.next()?, fields.next()?);
     Some(Mount {
+        id,
+        parent,
         at,
+        follows: fields.any(|field| field.starts_with("master:")),
         is_read_only: options.split(',').any(|option| option == "ro"),
         is_memory: file_system.starts_with("tmpfs "),
     })
@@ -141,6 +160,33 @@ fn is_memory(mounts: &[Mount<'_>], path: &str) -> bool {
 
 /// Sets of capabilities of a process, and the one that bounds what can come back.
 const SETS: [&str; 5] = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:", "CapBnd:"];
+
+/// Whether nobody in here can come to a mount: another lies over it, or over the way to it.
+fn is_covered(mounts: &[Mount<'_>], mount: &Mount<'_>) -> bool {
+    let lies_on = |other: &Mount<'_>| {
+        other.parent == mount.id && other.id != mount.id && other.at == mount.at
+    };
+    if mounts.iter().any(lies_on) {
+        return true;
+    }
+    let mut below = *mount;
+    // No way has more steps than there are mounts.
+    for _ in mounts {
+        let lies_on_way = |other: &Mount<'_>| {
+            let is_beside = other.parent == below.parent && other.id != below.id;
+            let rest = below.at.strip_prefix(other.at.trim_end_matches('/'));
+            is_beside && other.at != below.at && rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        if mounts.iter().any(lies_on_way) {
+            return true;
+        }
+        match mounts.iter().find(|other| other.id == below.parent) {
+            Some(parent) => below = *parent,
+            None => return false,
+        }
+    }
+    false
+}
 
 /// No capability is left in these sets, none is gained by executing, and a filter is set.
 fn is_powerless(status: &str, sets: &[&str]) -> bool {
@@ -172,7 +218,10 @@ fn writes_inside_only(policy: &Policy, mounts: &[Mount<'_>]) -> bool {
         let name = path.strip_prefix("/dev/");
         name.is_some_and(|name| name == "pts" || DEVICES.contains(&name))
     };
-    let mut writable = mounts.iter().filter(|mount| !mount.is_read_only);
+    // Bubblewrap leaves a mount as it is that its user has no way to.
+    let mut writable = mounts
+        .iter()
+        .filter(|mount| !mount.is_read_only && !is_covered(mounts, mount));
     // The process table has no file that outlives the run; its knobs are mounts of their own.
     let is_fine = |mount: &Mount<'_>| {
         mount.is_memory || mount.at == "/proc" || is_device(mount.at) || is_inside(mount.at)

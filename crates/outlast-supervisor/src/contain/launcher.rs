@@ -272,9 +272,13 @@ fn bind(
         confine::leave(125);
     }
     let holds = check::check(policy, &protected, notice.as_ref())?;
+    let follows = check::follows()?;
     // Nobody in here is to reach into this process, which alone says how the command ended.
     step("dumpable", confine::set_dumpable(false))?;
-    Ok((holds, notice.map(|notice| notice.text), protected))
+    let notice = notice.map(|notice| notice.text);
+    let notices: Vec<String> = notice.into_iter().chain(follows).collect();
+    let told = (!notices.is_empty()).then(|| notices.join("; "));
+    Ok((holds, told, protected))
 }
 
 /// Makes the process that leads to allowed hosts, and returns its number.

@@ -5,6 +5,7 @@ use crate::contain_ground::{Contained, LANDLOCK_LACKS, PYTHON, Who};
 use outlast_testkit::{Output, capture};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Command;
 
 pub(crate) const DENY: &str = include_str!("contain_deny.py");
 
@@ -214,6 +215,50 @@ fn where_our_program_cannot_bubblewrap_contains_a_run_of_a_user() {
     assert_eq!(record["leftovers"][1], Value::Null, "{record:#}");
     let done = ground.json(&["cancel", "--json", id]);
     assert_eq!(done["runs"][0]["leftovers_stopped"], 1, "{done}");
+}
+
+/// What root mounts where a user has no way to is left writable by bubblewrap, which is no harm
+/// where memory covers it; that what the system mounts later is seen is told.
+#[test]
+fn bubblewrap_is_judged_by_what_can_be_reached_and_what_comes_later_is_told() {
+    let is_root = rustix::process::geteuid().is_root();
+    if !cfg!(target_arch = "x86_64") || !is_root || !Path::new("/usr/bin/bwrap").exists() {
+        eprintln!("did not run: not root, no bubblewrap, or another kind of processor");
+        return;
+    }
+    const MOUNT: &str = "umask 077; mkdir -p $1/m && mount --bind $1 $1/m && shift && exec \"$@\"";
+    let later = "what the system mounts later beneath what is shown is shown as well";
+    for (propagation, is_told) in [("private", false), ("shared", true)] {
+        let ground = Contained::new(Who::User);
+        ground.file("deny.py", DENY);
+        let script = ground.work().join("deny.py");
+        let script = script.to_str().expect("text");
+        let program = ground.program().to_str().expect("text");
+        let words = ["run", "--json", "--sandbox", "edit", "--", "true"];
+        let all = [&[script, "442", "38", "-1", program], &words[..]].concat();
+        let inner = ground.command(Path::new(PYTHON), &all);
+        let mut outer = Command::new("unshare");
+        outer
+            .args(["--mount", "--propagation", propagation])
+            .args(["sh", "-c", MOUNT, "sh"])
+            .arg(ground.home.path().join("shut"))
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .env_clear()
+            .envs(
+                inner
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .current_dir(ground.work());
+        let output = capture(outer);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+        let record: Value = serde_json::from_str(&output.stdout).expect("a document");
+        let posture = &record["posture"];
+        assert_eq!(posture["backend"], "bwrap", "{posture:#}");
+        let notice = posture["fallback_notice"].as_str().expect("a text");
+        assert_eq!(notice.contains(later), is_told, "{propagation}: {notice}");
+    }
 }
 
 /// What Landlock alone does not hold has to be accepted by name; then it is told, and why.

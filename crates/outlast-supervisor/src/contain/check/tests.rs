@@ -53,6 +53,38 @@ fn a_mount_that_can_be_written_outside_of_the_workspace_is_seen() {
 }
 
 #[test]
+fn a_mount_that_nobody_can_come_to_is_not_judged_and_every_other_is() {
+    let is_inside = |more: &str| {
+        let table = format!("{TABLE}\n{more}");
+        writes_inside_only(&policy(Tier::SandboxEdit), &mounts(&table))
+    };
+    let disk = "7 1 8:1 / /var/lib/disk rw - ext4 /dev/b rw";
+    let memory = "8 1 0:9 / /var rw - tmpfs tmpfs rw";
+    assert!(!is_inside(disk));
+    // Memory lies over the way to it, over the way to what it is mounted on, or over itself.
+    assert!(is_inside(&format!("{disk}\n{memory}")));
+    assert!(is_inside(&format!("{memory}\n{disk}")));
+    let deeper = "9 7 8:1 / /var/lib/disk/deep rw - ext4 /dev/c rw";
+    assert!(is_inside(&format!("{disk}\n{deeper}\n{memory}")));
+    let on_top = "8 7 0:9 / /var/lib/disk rw - tmpfs tmpfs rw";
+    assert!(is_inside(&format!("{disk}\n{on_top}")));
+    let root = "8 1 0:9 / / rw - tmpfs tmpfs rw";
+    assert!(is_inside(&format!("{disk}\n{root}")));
+    // Beside it, beneath it, or only with the beginning of its name, nothing covers it.
+    for other in ["/va", "/var/lib/disk/x", "/var/lib/dis", "/opt"] {
+        let memory = format!("8 1 0:9 / {other} rw - tmpfs tmpfs rw");
+        assert!(!is_inside(&format!("{disk}\n{memory}")), "{other}");
+    }
+    // One that lies on the memory is seen.
+    assert!(!is_inside(&format!(
+        "{memory}\n{}",
+        disk.replace("7 1", "7 8")
+    )));
+    // A table that goes round in circles ends.
+    assert!(!is_inside("7 7 8:1 / /x rw - ext4 /dev/b rw"));
+}
+
+#[test]
 fn a_protected_name_needs_a_mount_of_its_own_that_is_read_only() {
     let keeps = |names: &[&str], tier| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
