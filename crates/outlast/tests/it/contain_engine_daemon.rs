@@ -134,6 +134,8 @@ impl Engine {
         let process = engine
             .args(self.kind.words(dir, &self.address()))
             .env("CONTAINERS_CONF", conf)
+            // Where images are unpacked; the one of the tests need not be open to this user.
+            .env("TMPDIR", dir)
             // What it leaves behind ends with the home.
             .env("OUTLAST_TEST_HOME", dir)
             .stdin(Stdio::null())
