@@ -49,6 +49,9 @@ fn why_not(ended: Option<&CallEnded>) -> Option<String> {
         return Some("nobody knows how it ended".to_owned());
     };
     match ended.end {
+        CallEnd::Exited if ended.is_out_of_memory => {
+            Some("it ran out of memory and was killed".to_owned())
+        }
         CallEnd::Exited => match (ended.exit_code, &ended.signal) {
             (Some(0), _) => None,
             (Some(NO_PROGRAM), _) => {

@@ -78,6 +78,9 @@ pub struct CallEnded {
     /// Signal that killed it, its name without SIG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
+    /// Whether it was killed since it used up the memory that the run may use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_out_of_memory: bool,
     /// Bytes of output, all in `calls/<call>.log` but for its gap.
     #[serde(default)]
     pub output_bytes: u64,
@@ -231,6 +234,7 @@ impl CallEnded {
             end,
             exit_code: None,
             signal: None,
+            is_out_of_memory: false,
             output_bytes: 0,
             elapsed_ms: 0,
             failure: None,

@@ -4,6 +4,7 @@
 //! keeps its output, and says how it ended. So a slow disk or a slow start of
 //! one call holds nobody up, and what a call leaves behind ends with its keeper.
 
+mod begin;
 mod keeper;
 mod order;
 

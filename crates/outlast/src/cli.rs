@@ -3,6 +3,7 @@
 //! Only its shape. What the words mean is in `values`, what the verbs do in `verbs`.
 
 mod agent;
+mod bounds;
 mod look;
 mod run;
 

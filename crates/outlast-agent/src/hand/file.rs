@@ -3,18 +3,20 @@
 use super::{HandAnswer, Refused};
 use crate::tools::seen::{Wrote, hash_of};
 use crate::tools::workspace::{Workspace, at, may_be_written, trouble};
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt, PermissionsExt};
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt, PermissionsExt};
 use cap_std::fs::{Metadata, MetadataExt};
 use outlast_journal::limits::EDIT_FILE_BYTES_MAX;
-use rustix::fs::{RenameFlags, renameat_with};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
 use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
 /// Names that a temporary file may be given before it is given up.
 const NAMES_MAX: u32 = 100;
+/// Mode of a new file, before what the user takes from it.
+const MODE: u32 = 0o666;
 
 /// A file as it is now.
 pub(super) struct Current {
@@ -127,7 +129,7 @@ impl Target {
             );
             return Err(Refused::new("too_large", why));
         }
-        let file = cap_std::fs::File::from_std(opened.file);
+        let file = File::from_std(opened.file);
         let failed = |error| Refused::from(trouble(&self.path, &error));
         let metadata = file.metadata().map_err(failed)?;
         let mut bytes = Vec::new();
@@ -148,7 +150,7 @@ impl Target {
             let why = format!("`{named}` has no permission to be written; leave it as it is");
             return Err(Refused::new("read_only_file", why));
         }
-        let failed = |error: std::io::Error| self.not_written(&error);
+        let failed = |error: io::Error| self.not_written(&error);
         let parent = self.path.parent().unwrap_or(Path::new(""));
         let root = workspace.dir();
         if !parent.as_os_str().is_empty() {
@@ -157,26 +159,17 @@ impl Target {
         let dir = root.open_dir(at(parent)).map_err(failed)?;
         workspace.check_store(&self.path, dir.as_fd())?;
         let name = self.path.file_name().unwrap_or_default();
-        let (temporary, mut file) = temporary(&dir).map_err(failed)?;
-        let written = (|| {
+        let fill = |file: &mut File| {
             file.write_all(content)?;
             if let Some(current) = current {
-                keep(&file, &current.metadata)?;
+                keep(file, &current.metadata)?;
             }
-            file.sync_data()?;
-            if current.is_some() {
-                dir.rename(&temporary, &dir, name)
-            } else {
-                put_new(&dir, &temporary, name)
-            }
-        })();
-        if written.is_err() {
-            dir.remove_file(&temporary).ok();
-        }
-        written.map_err(failed)
+            file.sync_data()
+        };
+        put(&dir, name, current.is_none(), &fill).map_err(failed)
     }
 
-    fn not_written(&self, error: &std::io::Error) -> Refused {
+    fn not_written(&self, error: &io::Error) -> Refused {
         let named = &self.named;
         if error.kind() == ErrorKind::AlreadyExists {
             return changed(named);
@@ -196,34 +189,85 @@ impl Target {
     }
 }
 
-/// Gives a file its name, unless another has come to have it.
-fn put_new(dir: &Dir, temporary: &str, name: &OsStr) -> std::io::Result<()> {
-    match renameat_with(dir, temporary, dir, name, RenameFlags::NOREPLACE) {
-        // Not every file system can tell the two apart.
-        Err(Errno::INVAL | Errno::NOSYS) => dir.rename(temporary, dir, name),
-        other => Ok(other?),
+/// Makes a file, has it filled, and gives it its name; a new one, unless another has come to have
+/// that. A hand that is killed before leaves nothing.
+fn put(
+    dir: &Dir,
+    name: &OsStr,
+    is_new: bool,
+    fill: &dyn Fn(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let Ok(unnamed) = openat(dir, ".", flags, Mode::from_raw_mode(MODE)) else {
+        // Not every file system can.
+        return put_named(dir, name, is_new, fill);
+    };
+    let mut file = File::from_std(unnamed.into());
+    fill(&mut file)?;
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |name: &OsStr| linkat(CWD, &own, dir, name, AtFlags::SYMLINK_FOLLOW);
+    if is_new {
+        return match link(name) {
+            Err(Errno::EXIST) => Err(ErrorKind::AlreadyExists.into()),
+            // Without a table of processes it cannot be named.
+            Err(_) => put_named(dir, name, is_new, fill),
+            Ok(()) => Ok(()),
+        };
+    }
+    match with_free_name(|name| Ok(link(OsStr::new(name))?)) {
+        Err(_) => put_named(dir, name, is_new, fill),
+        Ok((temporary, ())) => settle(dir, &temporary, dir.rename(&temporary, dir, name)),
     }
 }
 
-/// Makes a file of its own, with the mode of a new one.
-fn temporary(dir: &Dir) -> std::io::Result<(String, cap_std::fs::File)> {
+/// The same with a file that has a name of its own from the beginning.
+fn put_named(
+    dir: &Dir,
+    name: &OsStr,
+    is_new: bool,
+    fill: &dyn Fn(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o666);
+    options.write(true).create_new(true).mode(MODE);
+    let (temporary, mut file) = with_free_name(|name| dir.open_with(name, &options))?;
+    let placed = fill(&mut file).and_then(|()| {
+        if !is_new {
+            return dir.rename(&temporary, dir, name);
+        }
+        match renameat_with(dir, &temporary, dir, name, RenameFlags::NOREPLACE) {
+            // Not every file system can tell the two apart.
+            Err(Errno::INVAL | Errno::NOSYS) => dir.rename(&temporary, dir, name),
+            other => Ok(other?),
+        }
+    });
+    settle(dir, &temporary, placed)
+}
+
+/// Removes a temporary file that did not come to its place.
+fn settle(dir: &Dir, temporary: &str, placed: io::Result<()>) -> io::Result<()> {
+    if placed.is_err() {
+        dir.remove_file(temporary).ok();
+    }
+    placed
+}
+
+/// Makes something by the first name for temporary files that is free.
+fn with_free_name<T>(make: impl Fn(&str) -> io::Result<T>) -> io::Result<(String, T)> {
     let pid = std::process::id();
     let mut number = 0;
     loop {
         let name = format!(".outlast-{pid}-{number}.tmp");
-        match dir.open_with(&name, &options) {
+        match make(&name) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && number < NAMES_MAX => {
                 number += 1;
             }
-            other => return other.map(|file| (name, file)),
+            other => return other.map(|made| (name, made)),
         }
     }
 }
 
 /// Gives a file the mode and the owner of the one that it replaces.
-fn keep(file: &cap_std::fs::File, old: &Metadata) -> std::io::Result<()> {
+fn keep(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
         let owner = rustix::fs::Uid::from_raw(old.uid());
@@ -234,3 +278,6 @@ fn keep(file: &cap_std::fs::File, old: &Metadata) -> std::io::Result<()> {
     let mode = old.permissions().mode() & 0o7777;
     file.set_permissions(cap_std::fs::Permissions::from_mode(mode))
 }
+
+#[cfg(test)]
+mod tests;

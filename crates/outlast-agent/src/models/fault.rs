@@ -266,13 +266,19 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Returns how long the headers ask for: in milliseconds or in seconds. A date is not read.
+/// Returns how long the headers ask for: in milliseconds, in seconds or until a date.
 fn pause(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| header(headers, name)?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms")
         .map(|milliseconds| milliseconds / 1_000.0)
-        .or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+        .or_else(|| number("retry-after"));
+    if let Some(seconds) = seconds {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = |name: &str| httpdate::parse_http_date(header(headers, name)?).ok();
+    let until = date("retry-after")?;
+    // Its clock and ours need not agree: it is counted from the date that it gives itself.
+    Some(until.duration_since(date("date")?).unwrap_or_default())
 }
 
 /// Returns how long Gemini asks for, which says it in the body.
@@ -318,3 +324,6 @@ fn is_too_long(said: &str) -> bool {
     .any(|words| said.contains(words));
     is_of_window || (said.contains("token count") && said.contains("exceed"))
 }
+
+#[cfg(test)]
+mod tests;

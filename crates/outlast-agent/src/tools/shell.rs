@@ -83,6 +83,9 @@ pub(super) fn finish(
 pub(super) fn end_in_words(ended: &CallEnded) -> String {
     let secs = ended.elapsed_ms / 1_000;
     match ended.end {
+        CallEnd::Exited if ended.is_out_of_memory => {
+            "out of memory: it used up what this run may use, and was killed".to_owned()
+        }
         CallEnd::Exited => match (&ended.signal, ended.exit_code) {
             (Some(signal), _) => format!("killed by SIG{signal}"),
             (None, Some(code)) => format!("exit code {code}"),

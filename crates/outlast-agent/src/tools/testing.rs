@@ -134,6 +134,7 @@ impl Bench {
             end: CallEnd::Exited,
             exit_code,
             signal: None,
+            is_out_of_memory: false,
             output_bytes: fs::metadata(&log).unwrap().len(),
             elapsed_ms: 1_234,
             failure: None,

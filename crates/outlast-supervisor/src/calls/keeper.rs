@@ -5,9 +5,9 @@
 //! its supervisor dies, the call is ended too: nobody could say any more how it
 //! went.
 
+use super::begin::{Started, begin, sync};
 use super::order;
-use crate::command::Command;
-use crate::contain::{Contain, Contained, Refused};
+use crate::contain::{Bound, Contained};
 use crate::output_log::OutputLog;
 use crate::platform::poll::{self, Watch};
 use crate::platform::process::Reap;
@@ -17,8 +17,7 @@ use crate::tree::{self, Tree};
 use crate::{clock, fault};
 use outlast_journal::policy::{CallOrder, Report};
 use outlast_journal::worker::{CallEnd, CallEnded};
-use outlast_journal::{Failure, limits, names, signal_name};
-use std::fs::File;
+use outlast_journal::{Failure, limits, signal_name};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -62,110 +61,6 @@ fn try_keep() -> io::Result<()> {
     Ok(())
 }
 
-/// Brings the claim to the disk: whatever happens to the machine from here on, it is known that
-/// the call may have run.
-fn sync(order: &CallOrder) -> Result<(), Failure> {
-    let journal = Path::new(&order.run_dir).join(names::JOURNAL);
-    let synced = File::open(journal).and_then(|journal| journal.sync_data());
-    fault::point("call_synced");
-    synced.map_err(|error| Failure {
-        code: "store_unwritable".to_owned(),
-        message: "the call's claim cannot be brought to the disk".to_owned(),
-        errno: error.raw_os_error(),
-    })
-}
-
-/// A call that executes.
-struct Started {
-    main: i32,
-    contained: Option<Contained>,
-    pipe: OwnedFd,
-}
-
-fn begin(
-    order: &CallOrder,
-    environment: &[u8],
-    stdin: Option<OwnedFd>,
-) -> Result<(Started, OutputLog), Failure> {
-    let failed = |error: io::Error| Failure {
-        code: "could_not_start".to_owned(),
-        message: "the call's files cannot be made".to_owned(),
-        errno: error.raw_os_error(),
-    };
-    let calls = Path::new(&order.run_dir).join(names::CALLS);
-    let log = calls.join(names::call_log(&order.call));
-    let gap = calls.join(names::call_gap(&order.call));
-    let output = OutputLog::create_at(&log, gap, limits::CALL_OUTPUT_BYTES_MAX).map_err(failed)?;
-    let stdin = match stdin {
-        Some(stdin) => stdin,
-        None => File::open("/dev/null").map_err(failed)?.into(),
-    };
-    let words: &[&[&str]] = match &order.shell {
-        Some(text) => &[&["bash", "-c", text], &["sh", "-c", text]],
-        // By its link in the process table our own program is there in every view.
-        None => &[&["/proc/self/exe", names::HAND]],
-    };
-    let mut refused = None;
-    for words in words {
-        let argv: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        match execute(order, environment, &argv, &stdin) {
-            Ok(started) => return Ok((started, output)),
-            Err(failure) if failure.code == "no_such_program" => refused = Some(failure),
-            Err(failure) => return Err(failure),
-        }
-    }
-    Err(refused.expect("there are words to execute"))
-}
-
-fn execute(
-    order: &CallOrder,
-    environment: &[u8],
-    argv: &[String],
-    stdin: &OwnedFd,
-) -> Result<Started, Failure> {
-    let no_pipe = |error: io::Error| Failure {
-        code: "could_not_start".to_owned(),
-        message: "no pipe could be made".to_owned(),
-        errno: error.raw_os_error(),
-    };
-    let (pipe, end) = platform::file::pipe().map_err(no_pipe)?;
-    platform::file::let_others_write(&end).ok();
-    let (main, contained) = match &order.containment {
-        None => {
-            let command = Command {
-                argv,
-                environment,
-                cwd: &order.cwd,
-            };
-            (command.spawn(stdin.as_fd(), end.as_fd())?, None)
-        }
-        Some(containment) => {
-            // Our own program is not in an image; what it may touch is the same by native.
-            let is_hand = order.shell.is_none();
-            let mut containment = containment.clone();
-            containment.image = containment.image.filter(|_| !is_hand);
-            let contain = Contain {
-                run: &order.run,
-                run_dir: Path::new(&order.run_dir),
-                containment: &containment,
-                argv,
-                cwd: &order.cwd,
-                environment,
-            };
-            let started = contain.start(stdin.as_fd(), end.as_fd());
-            let mut contained = started.map_err(|Refused { failure, .. }| failure)?;
-            contained.limits.leave();
-            (contained.main.pid, Some(contained))
-        }
-    };
-    platform::file::set_nonblocking(&pipe).map_err(no_pipe)?;
-    Ok(Started {
-        main,
-        contained,
-        pipe,
-    })
-}
-
 struct Keeper<'a> {
     order: &'a CallOrder,
     runs_dir: PathBuf,
@@ -183,6 +78,10 @@ struct Keeper<'a> {
     /// When that was seen.
     exited_ms: Option<u64>,
     lost: Option<String>,
+    /// Whether something of it was killed for want of memory, by us or by who contains it.
+    is_out_of_memory: bool,
+    /// Kills for want of memory before it: the calls of a run share what counts them.
+    memory_kills_before: u64,
     is_empty: bool,
     /// Whether the supervisor is gone.
     is_orphan: bool,
@@ -206,8 +105,9 @@ impl<'a> Keeper<'a> {
         let now = clock::monotonic_ms();
         let run_dir = Path::new(&order.run_dir);
         let contained = started.contained;
-        let watched = contained.as_ref();
-        let watched = watched.and_then(|contained| contained.limits.watched_memory_bytes);
+        let limits = contained.as_ref().map(|contained| &contained.limits);
+        let watched = limits.and_then(|limits| limits.watched_memory_bytes);
+        let memory_kills_before = limits.map_or(0, Bound::memory_kills);
         Self {
             order,
             runs_dir: run_dir.ancestors().nth(2).unwrap_or(run_dir).to_owned(),
@@ -222,6 +122,8 @@ impl<'a> Keeper<'a> {
             exit: None,
             exited_ms: None,
             lost: None,
+            is_out_of_memory: false,
+            memory_kills_before,
             is_empty: false,
             is_orphan: false,
             heard: Vec::new(),
@@ -365,8 +267,8 @@ impl<'a> Keeper<'a> {
                 Report::Lost { told } => {
                     self.lost.get_or_insert(told);
                 }
-                Report::OutOfMemory
-                | Report::Init { .. }
+                Report::OutOfMemory => self.is_out_of_memory = true,
+                Report::Init { .. }
                 | Report::SetupFailed { .. }
                 | Report::EngineRefused { .. }
                 | Report::ExecFailed { .. }
@@ -460,6 +362,7 @@ impl<'a> Keeper<'a> {
         let used = tree.processes.iter();
         let used: u64 = used.map(|one| crate::process::memory_bytes(one.pid)).sum();
         if used > most {
+            self.is_out_of_memory |= self.exit.is_none();
             self.begin_killing(now);
         }
         self.memory = Some(now + limits::MEMORY_LOOK_MS);
@@ -474,12 +377,23 @@ impl<'a> Keeper<'a> {
         contained.init.into_iter().chain(helper).collect()
     }
 
+    /// Whether it ended for want of memory: something was killed for that, and its main process
+    /// by the same signal, or it told of it as a shell does.
+    fn was_out_of_memory(&self, verdict: Option<Result<i32, i32>>) -> bool {
+        let kill: Result<i32, i32> = Err(libc::SIGKILL);
+        let is_killed = verdict.is_some_and(|end| end == kill || end == Ok(128 + libc::SIGKILL));
+        let contained = self.contained.as_ref();
+        let kills = contained.map_or(0, |contained| contained.limits.memory_kills());
+        is_killed && (self.is_out_of_memory || kills > self.memory_kills_before)
+    }
+
     fn ended(&self) -> CallEnded {
         let verdict = self.exit.filter(|_| self.lost.is_none());
         let exited_ms = self.exited_ms.unwrap_or_else(clock::monotonic_ms);
         CallEnded {
             exit_code: verdict.and_then(Result::ok),
             signal: verdict.and_then(Result::err).map(signal_name),
+            is_out_of_memory: self.was_out_of_memory(verdict),
             output_bytes: self.output.bytes(),
             elapsed_ms: exited_ms.saturating_sub(self.started_ms),
             failure: self.lost.clone().map(|message| Failure {

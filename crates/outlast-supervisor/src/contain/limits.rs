@@ -173,10 +173,10 @@ impl Bound {
         bound.map(|(_, guarantee)| guarantee).collect()
     }
 
-    /// Whether the kernel has killed something of the run for want of memory.
-    pub(crate) fn was_out_of_memory(&self) -> bool {
+    /// How often the kernel has killed something of the run for want of memory.
+    pub(crate) fn memory_kills(&self) -> u64 {
         let group = self.memory_group.and_then(|index| self.groups.get(index));
-        group.is_some_and(|group| group.memory_kills() > 0)
+        group.map_or(0, Group::memory_kills)
     }
 }
 

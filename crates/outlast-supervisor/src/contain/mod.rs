@@ -27,12 +27,12 @@ pub(crate) use engine::{Engine, refuse_engine};
 pub use engine::{HandedEngine, receive_engine};
 pub(crate) use for_calls::{BoundForCalls, bind_for_calls};
 pub(crate) use launcher::contain;
+pub(crate) use limits::Bound;
 pub use probe::{ProbeError, probe, probe_limits};
 
 use crate::platform::spawn::{self, Exec};
 use crate::platform::{self, confine};
 use crate::{clock, fault, launch, process};
-use limits::Bound;
 use outlast_journal::limits::{CONTAIN_SETUP_MS, CONTAINED_TEMPORARY_BYTES};
 use outlast_journal::policy::{self, Policy, Report};
 use outlast_journal::{Containment, Network, Posture, ProcessRef, RunId, names};

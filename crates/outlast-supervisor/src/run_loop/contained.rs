@@ -163,7 +163,7 @@ impl RunLoop {
         let is_out_of_memory = |contained: &Contained| {
             let engine = contained.engine.as_ref();
             engine.is_some_and(|engine| engine.was_out_of_memory)
-                || contained.limits.was_out_of_memory()
+                || contained.limits.memory_kills() > 0
         };
         if is_killed && contained.is_some_and(|contained| is_out_of_memory(contained)) {
             self.stop(StopCause::MemoryLimit, 0, None).ok();

@@ -1,12 +1,12 @@
 //! Arguments of the verbs for agent runs.
 
+use super::bounds::{Bounds, CONTAINMENT};
 use crate::{
     completions,
-    values::{SandboxWord, duration_ms, network},
+    values::{SandboxWord, duration_ms},
 };
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
-use outlast_journal::Network;
 use std::path::PathBuf;
 
 /// Arguments of `do`.
@@ -35,14 +35,13 @@ pub(crate) struct DoArguments {
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u64>,
     /// Only read, on the host: shell and writes are refused
-    #[arg(long, conflicts_with_all = ["sandbox", "network", "ask"])]
+    #[arg(long, conflicts_with_all = ["sandbox", "network", "git", "memory", "pids", "cpu", "ask"])]
     pub(crate) local: bool,
     /// How far its calls are contained [default: edit]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", help_heading = CONTAINMENT)]
     pub(crate) sandbox: Option<SandboxWord>,
-    /// Hosts that its calls may talk to: none, full, allow:HOST,HOST [default: none]
-    #[arg(long, value_name = "WHICH", value_parser = network)]
-    pub(crate) network: Option<Network>,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
     /// Name for lists [default: made from the task]
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,

@@ -1,17 +1,15 @@
 //! Arguments of `run`.
 
-use crate::values::{
-    Deadline, GitWord, Pair, SandboxWord, deadline, duration_ms, network, pair, size_bytes,
-};
+use super::bounds::{Bounds, CONTAINMENT};
+use crate::values::{Deadline, Pair, SandboxWord, deadline, duration_ms, pair, size_bytes};
 use clap::{Args, ValueEnum};
-use outlast_journal::{Leftovers, Lifetime, Network, Stdin};
+use outlast_journal::{Leftovers, Lifetime, Stdin};
 use std::{ffi::OsString, path::PathBuf};
 
 const COMMAND: &str = "Command";
 const TIME: &str = "Time";
 const STOP: &str = "Stopping";
 const LIFE: &str = "Life";
-const CONTAINMENT: &str = "Containment";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -127,21 +125,8 @@ pub(crate) struct RunArguments {
     /// How far it is contained
     #[arg(long, value_name = "HOW", help_heading = CONTAINMENT)]
     pub(crate) sandbox: Option<SandboxWord>,
-    /// Hosts that it may talk to: none, full, allow:HOST,HOST
-    #[arg(long, value_name = "WHICH", value_parser = network, help_heading = CONTAINMENT)]
-    pub(crate) network: Option<Network>,
-    /// What it may do with the project's history
-    #[arg(long, value_name = "WHAT", help_heading = CONTAINMENT)]
-    pub(crate) git: Option<GitWord>,
-    /// Memory that it may use
-    #[arg(long, value_name = "SIZE", value_parser = size_bytes, help_heading = CONTAINMENT)]
-    pub(crate) memory: Option<u64>,
-    /// Processes that it may have
-    #[arg(long, value_name = "N", help_heading = CONTAINMENT)]
-    pub(crate) pids: Option<u32>,
-    /// Processors that it may use
-    #[arg(long, value_name = "N", help_heading = CONTAINMENT)]
-    pub(crate) cpu: Option<f64>,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
     /// Container image that it runs in
     #[arg(long, value_name = "IMAGE", help_heading = CONTAINMENT)]
     pub(crate) image: Option<String>,

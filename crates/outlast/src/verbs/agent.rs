@@ -16,8 +16,8 @@ use crate::{
 use attend::Attend;
 use outlast_journal::agent::document::Sandbox;
 use outlast_lib::{
-    Begun, CommandLine, Containment, Document, Kind, Network, Origin, Posture, Record, Request,
-    Spec, Status, Store, Tier, limits,
+    Begun, CommandLine, Containment, Document, Kind, Origin, Posture, Record, Request, Spec,
+    Status, Store, Tier, limits,
 };
 use serde_json::Value;
 use std::{
@@ -186,7 +186,6 @@ fn posture(arguments: &DoArguments) -> Posture {
         return Posture::host();
     }
     Posture::asked(&Containment {
-        network: arguments.network.clone().unwrap_or_default(),
         workspace: arguments
             .cwd
             .clone()
@@ -194,7 +193,7 @@ fn posture(arguments: &DoArguments) -> Posture {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned(),
-        ..Containment::new(tier)
+        ..arguments.bounds.of(tier)
     })
 }
 
@@ -213,21 +212,17 @@ fn containment(arguments: &DoArguments, config: &Config) -> Result<Option<Contai
     }
     let tier = tier(arguments);
     if tier == Tier::FullAccess {
-        return match &arguments.network {
-            None | Some(Network::Full) => Ok(None),
-            Some(Network::None | Network::Allow(_)) => Err(Failure::plain(
+        return match arguments.bounds.of_contained_alone() {
+            None => Ok(None),
+            Some(option) => Err(Failure::plain(
                 "containment_unavailable",
-                "`--network` bounds nothing on the host, where nothing contains the calls"
-                    .to_owned(),
-                "say --sandbox edit or --sandbox read, or leave --network away",
+                format!("`{option}` bounds nothing on the host, where nothing contains the calls"),
+                &format!("say --sandbox edit or --sandbox read, or leave {option} away"),
                 exit::NOT_STARTED,
             )),
         };
     }
-    Ok(Some(config.sandbox.complete(Containment {
-        network: arguments.network.clone().unwrap_or_default(),
-        ..Containment::new(tier)
-    })))
+    Ok(Some(config.sandbox.complete(arguments.bounds.of(tier))))
 }
 
 /// Reads the schema of the final answer.

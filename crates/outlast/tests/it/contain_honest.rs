@@ -221,12 +221,12 @@ fn where_our_program_cannot_bubblewrap_contains_a_run_of_a_user() {
 /// where memory covers it; that what the system mounts later is seen is told.
 #[test]
 fn bubblewrap_is_judged_by_what_can_be_reached_and_what_comes_later_is_told() {
+    const MOUNT: &str = "umask 077; mkdir -p $1/m && mount --bind $1 $1/m && shift && exec \"$@\"";
     let is_root = rustix::process::geteuid().is_root();
     if !cfg!(target_arch = "x86_64") || !is_root || !Path::new("/usr/bin/bwrap").exists() {
         eprintln!("did not run: not root, no bubblewrap, or another kind of processor");
         return;
     }
-    const MOUNT: &str = "umask 077; mkdir -p $1/m && mount --bind $1 $1/m && shift && exec \"$@\"";
     let later = "what the system mounts later beneath what is shown is shown as well";
     for (propagation, is_told) in [("private", false), ("shared", true)] {
         let ground = Contained::new(Who::User);

@@ -4,6 +4,8 @@
 //! it. Without one they say in a line that they did not run. Each compares with a floor
 //! taken in the same moment, and allows twice its budget; memory needs no such room.
 
+mod agent;
+
 use outlast_testkit::{Home, Program, eventually, invariants::supervisors};
 use std::{
     fs,

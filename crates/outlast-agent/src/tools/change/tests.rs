@@ -305,6 +305,7 @@ fn a_hand_that_did_not_come_to_its_end_is_told_so() {
         end,
         exit_code: None,
         signal: None,
+        is_out_of_memory: false,
         output_bytes: 0,
         elapsed_ms: 60_000,
         failure: None,

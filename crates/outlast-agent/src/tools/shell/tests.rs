@@ -140,6 +140,7 @@ fn every_end_has_its_words() {
         end: CallEnd::TimedOut,
         exit_code: None,
         signal: None,
+        is_out_of_memory: false,
         output_bytes: 0,
         elapsed_ms: 7_000,
         failure: None,

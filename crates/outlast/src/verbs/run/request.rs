@@ -4,12 +4,12 @@ use crate::{
     cli::RunArguments,
     failure::{Failure, exit},
     surroundings::work_dir,
-    values::{GitWord, SandboxWord, milli},
+    values::SandboxWord,
 };
 use jiff::tz::TimeZone;
 use outlast_lib::{
-    CommandLine, Containment, Git, Lifetime, Network, Origin, ProcessRef, Request, RequestError,
-    Tier, limits,
+    CommandLine, Containment, Lifetime, Network, Origin, ProcessRef, Request, RequestError, Tier,
+    limits,
 };
 use outlast_supervisor::{clock, process};
 use std::{
@@ -95,19 +95,9 @@ pub(super) fn containment(arguments: &RunArguments) -> Result<Option<Containment
     if tier == Tier::FullAccess {
         return uncontained(arguments);
     }
-    let git = match arguments.git {
-        Some(GitWord::Read) => Git::Read,
-        None | Some(GitWord::Commit) => Git::Commit,
-        Some(GitWord::Write) => Git::Write,
-    };
     Ok(Some(Containment {
-        network: arguments.network.clone().unwrap_or_default(),
-        git,
-        memory_bytes_max: arguments.memory,
-        pids_max: arguments.pids.map(u64::from),
-        cpu_milli_max: arguments.cpu.map(milli),
         image: arguments.image.clone(),
-        ..Containment::new(tier)
+        ..arguments.bounds.of(tier)
     }))
 }
 
@@ -137,7 +127,7 @@ fn check_image(arguments: &RunArguments) -> Result<(), Failure> {
             "say --sandbox edit or --sandbox read, or leave --image away",
         );
     }
-    if matches!(arguments.network, Some(Network::Allow(_))) {
+    if matches!(arguments.bounds.network, Some(Network::Allow(_))) {
         return refused(
             "a container has no way to the hosts of `--network allow`",
             "leave --image away, or say --network none or --network full",
@@ -147,18 +137,9 @@ fn check_image(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 fn uncontained(arguments: &RunArguments) -> Result<Option<Containment>, Failure> {
-    let network = arguments.network.as_ref();
-    let network = network.is_some_and(|word| *word != Network::Full);
-    let asked = [
-        ("--network", network),
-        ("--git", arguments.git.is_some()),
-        ("--memory", arguments.memory.is_some()),
-        ("--pids", arguments.pids.is_some()),
-        ("--cpu", arguments.cpu.is_some()),
-    ];
-    match asked.iter().find(|(_, is_asked)| *is_asked) {
+    match arguments.bounds.of_contained_alone() {
         None => Ok(None),
-        Some((option, _)) => Err(Failure::plain(
+        Some(option) => Err(Failure::plain(
             "containment_unavailable",
             format!("`{option}` bounds nothing on the host, where nothing contains the run"),
             &format!("add --sandbox edit or --sandbox read, or leave {option} away"),

@@ -81,7 +81,7 @@ fn a_sandbox_has_no_network_unless_one_is_asked_for() {
         read,
         Some(Containment {
             network: Network::Full,
-            git: Git::Read,
+            git: outlast_journal::Git::Read,
             ..Containment::new(Tier::ReadOnly)
         })
     );
