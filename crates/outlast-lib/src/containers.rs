@@ -42,6 +42,16 @@ pub(crate) fn clear_run(places: &[String], id: &RunId) -> Cleared {
     cleared
 }
 
+/// Returns whether an engine has a container of this run.
+pub(crate) fn has_run(places: &[String], id: &RunId) -> bool {
+    let label = format!("{}={id}", owner::RUN_LABEL);
+    let has = |place: &String| {
+        let listed = Engine::at(place).list(&label);
+        listed.is_ok_and(|listed| !listed.is_empty())
+    };
+    places.iter().any(has)
+}
+
 /// Takes those away whose supervisor is known to be dead, at most `ENGINE_SWEEP_MAX` an engine.
 pub(crate) fn clear_dead(places: &BTreeSet<String>) -> Cleared {
     let mut cleared = Cleared::default();
@@ -63,10 +73,7 @@ impl Cleared {
 
 /// Takes away what of this label is meant, at one place.
 fn clear(place: &str, label: &str, is_meant: impl Fn(&Listed) -> bool) -> Cleared {
-    let engine = Engine {
-        path: place.strip_prefix("unix://").unwrap_or(place),
-        until_ms: clock::monotonic_ms() + limits::ENGINE_CLEAR_MS,
-    };
+    let engine = Engine::at(place);
     let mut cleared = Cleared::default();
     let listed = engine.list(label).unwrap_or_default().into_iter();
     for one in listed.filter(is_meant).take(limits::ENGINE_SWEEP_MAX) {
@@ -84,7 +91,14 @@ struct Engine<'a> {
     until_ms: u64,
 }
 
-impl Engine<'_> {
+impl<'a> Engine<'a> {
+    fn at(place: &'a str) -> Self {
+        Self {
+            path: place.strip_prefix("unix://").unwrap_or(place),
+            until_ms: clock::monotonic_ms() + limits::ENGINE_CLEAR_MS,
+        }
+    }
+
     fn list(&self, label: &str) -> io::Result<Vec<Listed>> {
         // In a URL, of what JSON needs only quotes and brackets have to be written otherwise.
         let filter = format!("%7B%22label%22%3A%5B%22{label}%22%5D%7D");

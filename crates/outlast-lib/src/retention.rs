@@ -130,7 +130,12 @@ impl Store {
         }
         match self.look(&dir, id) {
             Ok(seen) if !seen.state.is_ended() => return Err(RemoveError::Running { id: *id }),
-            Ok(Seen { state, .. }) => check_leftovers(id, &state)?,
+            Ok(Seen { state, .. }) => {
+                check_leftovers(id, &state)?;
+                if !is_proven_empty(&state) && self.has_container(id) {
+                    return Err(RemoveError::ContainerLeft { id: *id });
+                }
+            }
             Err(ReadError::SpecDamaged { .. }) => {
                 let journal = read::read_journal(&dir)?;
                 check_leftovers(id, &State::fold(&journal))?;
@@ -229,11 +234,15 @@ enum Verdict {
 }
 
 /// Fails when a process of an ended run is alive.
-fn check_leftovers(id: &RunId, state: &State) -> Result<(), RemoveError> {
-    let is_proven_empty = state.end.as_deref().is_some_and(|end| {
+/// Whether the supervisor of an ended run saw that nothing of it was left.
+fn is_proven_empty(state: &State) -> bool {
+    state.end.as_deref().is_some_and(|end| {
         end.status != Status::Interrupted && end.leftovers.is_empty() && end.leftovers_more == 0
-    });
-    if is_proven_empty {
+    })
+}
+
+fn check_leftovers(id: &RunId, state: &State) -> Result<(), RemoveError> {
+    if is_proven_empty(state) {
         return Ok(());
     }
     // Those that the end named, and what they have started since.
@@ -325,6 +334,12 @@ pub enum RemoveError {
         /// The processes.
         pids: Vec<i32>,
     },
+    /// It ended, and its container is left.
+    #[error("run `{id}` has ended and its container is left")]
+    ContainerLeft {
+        /// The run.
+        id: RunId,
+    },
     /// The store is only read.
     #[error("the store cannot be written")]
     StoreReadOnly,
@@ -357,7 +372,9 @@ impl Advice for RemoveError {
         match self {
             Self::NotFound { .. } => "no_such_run",
             Self::Running { .. } => "still_running",
-            Self::Supervised { .. } | Self::LeftoversAlive { .. } => "leftovers_alive",
+            Self::Supervised { .. } | Self::LeftoversAlive { .. } | Self::ContainerLeft { .. } => {
+                "leftovers_alive"
+            }
             Self::StoreReadOnly => "store_read_only",
             Self::Files { .. } => "not_removed",
             Self::Read { source } => source.code(),
@@ -368,7 +385,7 @@ impl Advice for RemoveError {
         match self {
             Self::NotFound { .. } => "list the runs to see which there are".to_owned(),
             Self::Running { .. } => "cancel it first, or wait for its end".to_owned(),
-            Self::Supervised { .. } | Self::LeftoversAlive { .. } => {
+            Self::Supervised { .. } | Self::LeftoversAlive { .. } | Self::ContainerLeft { .. } => {
                 "cancel the run, which stops what is left of it".to_owned()
             }
             Self::StoreReadOnly => READ_ONLY_HINT.to_owned(),

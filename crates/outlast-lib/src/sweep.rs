@@ -47,13 +47,21 @@ impl Store {
     /// Takes the container away of a run whose supervisor is gone; returns 1 for one whose
     /// command was still executed.
     pub(crate) fn clear_container(&self, id: &RunId) -> usize {
+        containers::clear_run(&self.engines_of_orphan(id), id).running
+    }
+
+    /// Returns whether a run whose supervisor is gone has a container left.
+    pub(crate) fn has_container(&self, id: &RunId) -> bool {
+        containers::has_run(&self.engines_of_orphan(id), id)
+    }
+
+    fn engines_of_orphan(&self, id: &RunId) -> Vec<String> {
         let dir = self.run_dir(id);
         let is_orphaned = |dir: &PathBuf| matches!(crate::read::is_supervised(dir), Ok(false));
         let spec = dir
             .filter(is_orphaned)
             .and_then(|dir| crate::read::read_spec(&dir, id).ok());
-        let places = spec.map(engines).unwrap_or_default();
-        containers::clear_run(&places, id).running
+        spec.map(engines).unwrap_or_default()
     }
 }
 

@@ -272,7 +272,12 @@ fn bind(
         confine::leave(125);
     }
     let holds = check::check(policy, &protected, notice.as_ref())?;
-    let follows = check::follows()?;
+    let follows = if policy.is_mounted {
+        check::follows()?
+    } else {
+        // Its mounts were made private first.
+        None
+    };
     // Nobody in here is to reach into this process, which alone says how the command ended.
     step("dumpable", confine::set_dumpable(false))?;
     let notice = notice.map(|notice| notice.text);

@@ -107,6 +107,9 @@ mod heavy {
             ground.wait_for("left");
             fs::remove_file(ground.contained.work().join("left")).expect("it is there");
             leave_container(&ground, &id);
+            let kept = capture(ground.contained.outlast(&["rm", &id]));
+            assert_eq!(kept.code, Some(1), "{kept:#?}");
+            assert!(kept.stderr.contains("code: leftovers_alive"), "{kept:#?}");
             let of_run = [words, &[&id]].concat();
             let words = if words.contains(&"gc") {
                 words
