@@ -322,9 +322,12 @@ pub(crate) fn processes_in(home: &Home) -> Vec<(i32, String)> {
 }
 
 /// Returns the live processes of the runs of a home, without their supervisors.
+///
+/// Who has no words any more has begun to exit: a supervisor that leaves, most of all.
 pub(crate) fn trees_in(home: &Home) -> Vec<(i32, String)> {
     let mut processes = processes_in(home);
-    processes.retain(|(_, line)| !line.contains(" __supervise "));
+    let is_of_tree = |line: &str| !line.is_empty() && !line.contains(" __supervise ");
+    processes.retain(|(_, line)| is_of_tree(line));
     processes
 }
 
