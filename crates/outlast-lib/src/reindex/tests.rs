@@ -1,12 +1,16 @@
 //! A run directory counts when it can be seen and is called like a run.
 
 use crate::testing::{Fixture, hold};
-use outlast_journal::names;
+use outlast_journal::{RunId, names};
 use outlast_supervisor::{clock, fsio};
 use std::fs;
 
+/// An id but for its case; those of a fixture may have no letters.
+const UPPER: &str = "ABCDEFGHJKMNPQRS";
+
 #[test]
 fn hidden_and_other_directories_are_no_runs() {
+    assert!(RunId::parse(&UPPER.to_lowercase()).is_ok());
     let fixture = Fixture::new();
     let run = fixture.ended(1);
     let folder = run.dir.parent().unwrap();
@@ -14,7 +18,7 @@ fn hidden_and_other_directories_are_no_runs() {
         names::hidden(&fixture.id(2)),
         names::removed(&fixture.id(3)),
         "notes".to_owned(),
-        fixture.id(4).as_str().to_uppercase(),
+        UPPER.to_owned(),
     ] {
         fsio::make_private_dir(&folder.join(name)).unwrap();
     }
