@@ -190,7 +190,8 @@ impl Target {
 }
 
 /// Makes a file, has it filled, and gives it its name; a new one, unless another has come to have
-/// that. A hand that is killed before leaves nothing.
+/// that. Where the file system can, it has no name until it is whole: a hand that is killed before
+/// leaves nothing.
 fn put(
     dir: &Dir,
     name: &OsStr,

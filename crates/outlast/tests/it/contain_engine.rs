@@ -140,6 +140,28 @@ mod heavy {
     }
 
     #[test]
+    fn a_record_is_not_removed_while_its_container_is_there_though_nothing_is_executed_in_it() {
+        let Some(ground) = Ground::new() else { return };
+        let id = ground.begin(&[], "touch up; sleep 3600");
+        ground.wait_for("up");
+        leave_container(&ground, &id);
+        let container = ground.containers()[0]["Id"].clone();
+        let path = format!("/containers/{}/kill", container.as_str().expect("an id"));
+        ground.engine.ask("POST", &path, b"").expect("it answers");
+        eventually("nothing is executed", SOON, || {
+            ground.containers()[0]["State"] == "exited"
+        });
+        let kept = capture(ground.contained.outlast(&["rm", &id]));
+        assert_eq!(kept.code, Some(1), "{kept:#?}");
+        assert!(kept.stderr.contains("its container is left"), "{kept:#?}");
+        assert!(kept.stderr.contains("hint: cancel the run"), "{kept:#?}");
+        ground.contained.json(&["cancel", "--json", &id]);
+        assert_eq!(ground.containers(), Vec::<Value>::new());
+        let gone = capture(ground.contained.outlast(&["rm", &id]));
+        assert_eq!(gone.code, Some(0), "{gone:#?}");
+    }
+
+    #[test]
     fn what_is_inside_writes_its_workspace_and_reaches_nothing_else() {
         let Some(ground) = Ground::new() else { return };
         let outside = ground.contained.home.path().join("outside");

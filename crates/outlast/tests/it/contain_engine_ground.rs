@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// An engine and a project.
 pub(crate) struct Ground {
-    engine: Engine,
+    pub(crate) engine: Engine,
     pub(crate) contained: Contained,
 }
 
